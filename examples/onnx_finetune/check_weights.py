@@ -6,15 +6,14 @@ FOLDER has net.safetensors, images.npy and scores.npy. digits.onnx with the new 
 import sys
 from pathlib import Path
 
-import numpy as np
-
 here = Path(__file__).parent
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/onnx_finetune")
-images, scores = np.load(folder / "images.npy"), np.load(folder / "scores.npy")
 
 
-def to_pytorch(load_file):
+def to_pytorch():
+    import numpy as np
     import torch
+    from safetensors.numpy import load_file
     from torch import nn
 
     model = nn.Sequential()
@@ -23,15 +22,17 @@ def to_pytorch(load_file):
     model.add_module("flatten", nn.Flatten())
     model.add_module("classifier", nn.Linear(256, 5))
     model.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in load_file(folder / "net.safetensors").items()})
+    images, scores = np.load(folder / "images.npy"), np.load(folder / "scores.npy")
     with torch.no_grad():
         apart = np.abs(model(torch.from_numpy(images)).numpy() - scores).max()
     print(f"PyTorch: {apart:.2g} apart")
     return apart < 1e-4
 
 
-def to_onnx(load_file):
+def to_onnx():
     import onnx
     from onnx import numpy_helper
+    from safetensors.numpy import load_file
 
     weights = load_file(folder / "net.safetensors")
     model = onnx.load(str(here / "digits.onnx"))
@@ -46,8 +47,7 @@ def main():
     good = True
     for step in (to_pytorch, to_onnx):
         try:
-            from safetensors.numpy import load_file
-            good &= step(load_file)
+            good &= step()
         except ImportError as error:
             print(f"{step.__name__}: left out, {error}")
     return not good
