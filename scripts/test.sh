@@ -36,6 +36,7 @@ together "structure" python3 tests/structure/run_structure.py --build "$root/rel
 together "a new op" python3 tests/new_op/run_new_op.py --build "$root/release"
 together "examples" python3 tests/examples/run_examples.py "$root/release"
 together "ONNX's own cases" python3 -B tests/onnx/run_cases.py "$root/release"
+together "operators of your own" python3 -B tests/onnx/run_plugin.py "$root/release"
 together "command line" python3 tests/examples/run_commands.py "$root/release"
 conformance release
 finish

@@ -244,9 +244,15 @@ KN_API const char *kn_onnx_call_text(const kn_onnx_call *call, const char *name,
 /* The list and its length; NULL with 0 where there is none. */
 KN_API const int64_t *kn_onnx_call_ints(const kn_onnx_call *call, const char *name, int64_t *count);
 KN_API const float *kn_onnx_call_reals(const kn_onnx_call *call, const char *name, int64_t *count);
+/* The i-th text of a list of them, NULL past its end; bytes may be NULL. */
+KN_API const char *kn_onnx_call_text_at(const kn_onnx_call *call, const char *name, int64_t i, size_t *bytes);
+/* An attribute that is a tensor; {0} where there is none. */
+KN_API kn_onnx_operand kn_onnx_call_constant(kn_onnx_call *call, const char *name);
 /* An operand's dtype and rank; -1: it is no tensor. */
 KN_API kn_dtype kn_onnx_call_dtype(const kn_onnx_call *call, kn_onnx_operand x);
 KN_API int32_t kn_onnx_call_rank(const kn_onnx_call *call, kn_onnx_operand x);
+/* A size of an operand; -1 where it is known only when the program runs, or there is no such axis. */
+KN_API int64_t kn_onnx_call_size(const kn_onnx_call *call, kn_onnx_operand x, int32_t axis);
 /* An op of the table or a custom one (kn/custom_op.h), which becomes part of a program where the model does. attributes end with a NULL
    name; NULL: none. Operands can be used any number of times, and nothing is freed. After the first failure nothing is done. */
 KN_API void kn_onnx_call_op(kn_onnx_call *call, const char *op, const kn_onnx_operand *in, int32_t n_in,

@@ -304,6 +304,11 @@ static kn_status run_twice(void *context, kn_onnx_call *call)
     double scale = kn_onnx_call_real(call, "scale", 2);
     CHECK(kn_onnx_call_inputs(call) == 1 && kn_onnx_call_outputs(call) == 2);
     CHECK(kn_onnx_call_dtype(call, x) == KN_F32 && kn_onnx_call_rank(call, x) == 1);
+    CHECK(kn_onnx_call_size(call, x, 0) == 2 && kn_onnx_call_size(call, x, 1) == -1);
+    CHECK(!strcmp(kn_onnx_call_text_at(call, "words", 1, NULL), "two") &&
+          !kn_onnx_call_text_at(call, "words", 2, NULL));
+    CHECK(kn_onnx_call_rank(call, kn_onnx_call_constant(call, "table")) == 2 &&
+          !kn_onnx_call_constant(call, "no").id);
     CHECK(!kn_onnx_call_input(call, 1).id && kn_onnx_call_int(call, "missing", 7) == 7);
     pair[0] = x;
     pair[1] = kn_onnx_call_made(call, kn_scalar(scale, KN_F32));
@@ -327,6 +332,8 @@ static onnx_message custom_model(const char *op)
     onnx_message g = {0}, node = onnx_node(op, "x", "a b"), m;
     onnx_put_text(&node, 7, "my.own");
     onnx_attribute_float(&node, "scale", 3);
+    onnx_attribute_words(&node, "words", "one two");
+    onnx_attribute_tensor(&node, "table", onnx_floats("table", ONNX_SIZES(1, 2), (const float[]){1, 2}));
     onnx_graph_node(&g, node);
     onnx_graph_node(&g, onnx_node("Add", "a b", "z"));
     onnx_graph_input(&g, onnx_float_value("x", ONNX_SIZES(2)));

@@ -18,6 +18,12 @@ static inline kn_onnx_kind kn_after_onnx_kind(kn_onnx_kind kn_result, const char
     return kn_result;
 }
 
+static inline kn_onnx_operand kn_after_onnx_operand(kn_onnx_operand kn_result, const char *kn_line)
+{
+    kn_site_pending(kn_line);
+    return kn_result;
+}
+
 static inline kn_onnx kn_at_onnx(kn_onnx kn_result, const char *kn_line)
 {
     if (!kn_result)
@@ -77,5 +83,8 @@ static inline kn_onnx_value kn_at_onnx_value(kn_onnx_value kn_result, const char
 #define kn_onnx_profile(...) kn_after_size(kn_onnx_profile(__VA_ARGS__), KN_SITE)
 #define kn_onnx_output_is_random(...) kn_after_bool(kn_onnx_output_is_random(__VA_ARGS__), KN_SITE)
 #define kn_onnx_register(...) kn_at_failed(kn_onnx_register(__VA_ARGS__), KN_SITE)
+#define kn_onnx_call_text_at(...) kn_after_text(kn_onnx_call_text_at(__VA_ARGS__), KN_SITE)
+#define kn_onnx_call_constant(...) kn_after_onnx_operand(kn_onnx_call_constant(__VA_ARGS__), KN_SITE)
+#define kn_onnx_call_size(...) kn_after_int64(kn_onnx_call_size(__VA_ARGS__), KN_SITE)
 
 #endif

@@ -86,23 +86,6 @@ static void determinant(KNI_CONVERTS)
     out[0] = kni_emit1(c, "det", in[0]);
 }
 
-static void inverse(KNI_CONVERTS)
-{
-    (void)node;
-    KNI_UNUSED_COUNTS;
-    kni_extent sizes[KN_MAX_RANK];
-    int32_t rank = kni_extents_of(c, in[0], sizes);
-    if (kni_convert_failed(c) || rank < 2) {
-        kni_convert_fail(c, KN_ERROR_SHAPE, "the input has %d axes; a matrix has 2", rank);
-        return;
-    }
-    kni_extent n = sizes[rank - 1];
-    kni_datum unit =
-        kni_emit2(c, "equal", kni_counting_along(c, 0, n, 0, 2), kni_counting_along(c, 0, n, 1, 2));
-    unit = kni_expand_to(c, kni_cast_to(c, unit, kni_dtype_of(c, in[0])), sizes, rank);
-    out[0] = kni_emit2(c, "solve", in[0], unit);
-}
-
 /* ---- the table */
 
 #define ROW(domain, op, since, convert, types)                                                               \
@@ -123,7 +106,6 @@ const kni_onnx_converter kni_onnx_contract[] = {
     ROW("", "MelWeightMatrix", 17, kni_convert_mel_weights, "integers"),
     ROW("", "STFT", 17, kni_convert_stft, "floats"),
     ROW(MICROSOFT, "FusedMatMul", 1, turned_matmul, "floats"),
-    ROW(MICROSOFT, "Inverse", 1, inverse, "floats"),
     ROW(MICROSOFT, "TransposeMatMul", 1, turned_matmul, "floats"),
     {0},
 };

@@ -273,9 +273,7 @@ const kni_onnx_converter kni_onnx_fused[] = {
     ROW("LinearAttention", kni_convert_linear_attention, "floats"),
 
     ROW("FusedGemm", fused_gemm, "floats integers"),
-    ROW("FusedMatMul", fused_matmul, "floats"),
     ROW("FusedMatMulActivation", fused_matmul, "floats"),
-    ROW("TransposeMatMul", fused_matmul, "floats"),
     ROW("GemmFastGelu", gemm_fast_gelu, "floats"),
     ROW("Inverse", inverse, "floats"),
     ROW("CDist", distances, "floats"),

@@ -7,6 +7,7 @@
 #include "support/failure.h"
 #include <kn/device.h>
 #include <kn/onnx.h>
+#include <kn/op_info.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,30 @@ const float *kn_onnx_call_reals(const kn_onnx_call *call, const char *name, int6
     return kni_node_reals(call->node, name, count);
 }
 
+const char *kn_onnx_call_text_at(const kn_onnx_call *call, const char *name, int64_t i, size_t *bytes)
+{
+    int64_t n = 0;
+    const kni_onnx_text *texts = kni_node_texts(call->node, name, &n);
+    if (bytes) *bytes = 0;
+    if (i < 0 || i >= n) return NULL;
+    if (bytes) *bytes = texts[i].bytes;
+    return texts[i].data;
+}
+
+kn_onnx_operand kn_onnx_call_constant(kn_onnx_call *call, const char *name)
+{
+    const kni_onnx_tensor *tensor = kni_node_tensor(call->node, name);
+    return (kn_onnx_operand){tensor ? kni_constant_of(call->c, tensor).id : 0};
+}
+
+int64_t kn_onnx_call_size(const kn_onnx_call *call, kn_onnx_operand x, int32_t axis)
+{
+    const kni_entry *e = kni_entry_of(call->c, (kni_datum){x.id});
+    bool shaped = e && (e->kind == KNI_IS_TENSOR || e->kind == KNI_IS_STRINGS);
+    if (!shaped || axis < 0 || axis >= e->rank || e->extents[axis].text) return -1;
+    return e->extents[axis].value;
+}
+
 kn_dtype kn_onnx_call_dtype(const kn_onnx_call *call, kn_onnx_operand x)
 {
     return kni_dtype_of(call->c, (kni_datum){x.id});
@@ -136,17 +161,38 @@ int32_t kn_onnx_call_rank(const kn_onnx_call *call, kn_onnx_operand x)
 
 /* ---- doing */
 
-/* Attributes as converters give them; lists are put into `extents`. */
-static void take_attributes(const kn_attribute_value *from, kni_given_attribute *to,
-                            kni_extent (*extents)[KN_MAX_RANK])
+/* What the op says its attribute is; of an op that says nothing of it, what the value looks like. */
+static kn_attribute_type type_of(const char *op, const kn_attribute_value *value)
+{
+    kn_op_info info;
+    kn_attribute_info a;
+    for (int32_t i = 0; kn_op_find(op, &info) && kn_op_attribute(info.number, i, &a); i++)
+        if (!strcmp(a.name, value->name)) return a.type;
+    if (value->list.rank > 0) return KN_ATTRIBUTE_LIST;
+    return value->real != 0 ? KN_ATTRIBUTE_REAL : KN_ATTRIBUTE_INT;
+}
+
+/* Attributes as converters give them; lists are put into `extents`. False with the node failed. */
+static bool take_attributes(kni_conversion *c, const char *op, const kn_attribute_value *from,
+                            kni_given_attribute *to, kni_extent (*extents)[KN_MAX_RANK])
 {
     int32_t n = 0;
-    for (; from && from->name && n < MOST_ATTRIBUTES; from++, n++) {
-        int32_t rank = from->list.rank < 0 || from->list.rank > KN_MAX_RANK ? 0 : from->list.rank;
+    for (; from && from->name; from++, n++) {
+        int32_t rank = from->list.rank;
+        if (n == MOST_ATTRIBUTES || rank < 0 || rank > KN_MAX_RANK) {
+            kni_convert_fail(c, KN_ERROR_ARGUMENT,
+                             "attribute '%s' of %s: at most %d attributes, and lists of %d numbers",
+                             from->name, op, (int)MOST_ATTRIBUTES, KN_MAX_RANK);
+            return false;
+        }
+        kn_attribute_type type = type_of(op, from);
         for (int32_t i = 0; i < rank; i++) extents[n][i] = KNI_EXTENT(from->list.dims[i]);
-        to[n] = (kni_given_attribute){from->name, 0, rank, from->real, extents[n], KNI_EXTENT(from->integer)};
+        to[n] = (kni_given_attribute){
+            from->name, type == KN_ATTRIBUTE_REAL, type == KN_ATTRIBUTE_INT ? -1 : rank, from->real,
+            extents[n], KNI_EXTENT(from->integer)};
     }
     to[n] = (kni_given_attribute){0};
+    return true;
 }
 
 void kn_onnx_call_op(kn_onnx_call *call, const char *op, const kn_onnx_operand *in, int32_t n_in,
@@ -154,11 +200,11 @@ void kn_onnx_call_op(kn_onnx_call *call, const char *op, const kn_onnx_operand *
 {
     kni_given_attribute list[MOST_ATTRIBUTES + 1];
     kni_extent extents[MOST_ATTRIBUTES][KN_MAX_RANK];
-    for (int32_t k = 0; k < n_out; k++) out[k] = (kn_onnx_operand){0};
     kni_datum *both = kni_convert_memory(call->c, (size_t)n_in + (size_t)n_out + 1, sizeof *both);
-    if (!both) return;
-    take_attributes(attributes, list, extents);
-    for (int32_t i = 0; i < n_in; i++) both[i] = (kni_datum){in[i].id};
+    /* Operands and results may be the same variables. */
+    for (int32_t i = 0; both && i < n_in; i++) both[i] = (kni_datum){in[i].id};
+    for (int32_t k = 0; k < n_out; k++) out[k] = (kn_onnx_operand){0};
+    if (!both || !take_attributes(call->c, op, attributes, list, extents)) return;
     kni_emit_many(call->c, op, both, n_in, list, both + n_in, n_out);
     for (int32_t k = 0; k < n_out; k++) out[k] = (kn_onnx_operand){both[n_in + k].id};
 }
