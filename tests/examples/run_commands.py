@@ -40,6 +40,7 @@ def array(folder, name, code, shape, *values):
         file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{code}", *values))
 
 
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 ROWS = ["f32", "n", 2]
 BOTH = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 0]}, "outputs": ["y", "z"]')   # z is x
 WEIGHT = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 1]}, "outputs": ["y", "z"]')  # z is w, which has no rows
@@ -75,20 +76,26 @@ def text(content):
     return write
 
 
-def onnx():
-    """y = Odd(Neg(x)), where nobody knows Odd."""
+def onnx(last="Odd", *sizes):
+    """y = Odd(Neg(x)), where nobody knows Odd; or another operator of ONNX's own. sizes: of x, n unless given."""
     def field(number, content):
         content = content if isinstance(content, bytes) else content.encode()
         return bytes([number << 3 | 2, len(content)]) + content
 
     def value(name):
-        size = field(1, field(2, "n"))
-        return field(1, name) + field(2, field(1, bytes([1 << 3, 1]) + field(2, size)))
+        shape = b"".join(field(1, bytes([1 << 3, int(size)])) for size in sizes) or field(1, field(2, "n"))
+        return field(1, name) + field(2, field(1, bytes([1 << 3, 1]) + field(2, shape)))
 
     graph = (field(1, field(1, "x") + field(2, "t") + field(4, "Neg")) +
-             field(1, field(1, "t") + field(2, "y") + field(4, "Odd") + field(7, "nowhere")) +
+             field(1, field(1, "t") + field(2, "y") + field(4, last) + (field(7, "nowhere") if last == "Odd" else b"")) +
              field(11, value("x")) + field(12, value("y")))
-    return text(bytes([1 << 3, 8]) + field(7, graph) + field(8, bytes([2 << 3, 13])))
+    def write(path):
+        text(bytes([1 << 3, 8]) + field(7, graph) + field(8, bytes([2 << 3, 13])))(path)
+        folder = os.path.dirname(path)
+        array(folder, "flat.npy", "f", [2], -1.5, 2)
+        array(folder, "wide.npy", "d", [2], -1.5, 2)
+        array(folder, "square.npy", "f", [1, 2], -1.5, 2)
+    return write
 
 
 # What is written to the file, its name, the arguments, the exit status, and what the output has and has not.
@@ -107,9 +114,41 @@ CASES = [
     (text(b""), "none.txt", "ops exp --matrix", 2, ["names of ops or options, not both"], []),
     (onnx(), "model.onnx", "inspect {file}", 0,
      ["model.onnx: ONNX\n", "operators of ai.onnx 13", "  x: float [n]\n", "  y: float [n]\n", "1  Neg", "1  nowhere.Odd",
-      "1 nodes have operators that nothing converts"], []),
+      "0 multiply-accumulates (MACs) with n = 1 (not given)", "1 node cannot run:", "(nowhere.Odd): no such operator is known"], []),
+    (onnx(), "model.onnx", "inspect {file} --dim n=3 --dump", 0,
+     [" with n = 3\n", "nodes of the file:\n", "  t = Neg(x)\n", "nodes after the passes of loading:\n"], []),
+    (onnx(), "model.onnx", "inspect {file} --dump --no-simplify", 0, ["nodes of the file:\n"], ["after the passes"]),
+    (onnx(), "model.onnx", "inspect {file} --dim m=3", 1, ["no input has a size called 'm'", "open are: n"], []),
+    (onnx(), "model.onnx", "inspect {file} --dim n", 2, ["'n' is no size; write --dim NAME=8"], []),
+    (onnx(), "model.onnx", "run {file}", 1,
+     ["random inputs from seed 0", "sizes that are 1 unless --dim gives them: n", "(nowhere.Odd): no such operator"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --dim n=3", 0, ["random inputs from seed 0", "y: f32 [3] "], ["sizes that are 1"]),
+    (onnx("Abs"), "model.onnx", "run {file} --dim x.0=3 --seed 5", 0, ["random inputs from seed 5", "y: f32 [3] "], []),
+    (onnx("Abs"), "model.onnx", "run {file} --dim m=3", 1, ["no size called 'm'", "input x: tensor(float) [n]", "INPUT.AXIS"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --dump --no-simplify --dim n=2", 0, ["  t = Neg(x)\n  y = Abs(t)\n"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --input x={folder}/flat.npy", 0, ["y: f32 [2] 1.5 2\n"], ["random"]),
+    (onnx("Abs"), "model.onnx", "run {file} --input x={folder}/wide.npy", 1, ["is f64, the input 'x' f32; --cast"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --input x={folder}/wide.npy --cast", 0, ["y: f32 [2] 1.5 2\n"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --input x={folder}/square.npy", 1,
+     ["input 'x' is f32 [1, 2]; the model takes tensor(float) [n]"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --input z={folder}/flat.npy", 1, ["no input called 'z'", "input x: tensor(float) [n]"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --input x={folder}/nothing.npy", 1, ["nothing.npy"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --input x={folder}/nothing.png", 1, ["is a picture, and the input 'x' is tensor(float) [n]"], []),
+    (onnx("Abs", "1", "1", "4", "6"), "model.onnx", "run {file} --input x={root}/examples/image_folder/images/circle/00.png", 0,
+     ["y: f32 [1, 1, 4, 6] 0."], ["random"]),
+    (onnx("Abs", "1", "4", "6", "3"), "model.onnx",
+     "run {file} --input x={root}/examples/image_folder/images/circle/00.png --mean 1 --std 1,2,4", 0, ["y: f32 [1, 4, 6, 3] 0."], []),
+    (onnx("Abs"), "model.onnx", "run {file} --mean 1,2,3,4,5", 2, ["'1,2,3,4,5' makes no sense"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --dim n=2 --profile", 0, ["1 runs, ", " ms each", "Neg  1 nodes"], []),
+    (onnx("Abs"), "model.onnx", "run --test {folder}/nowhere", 1, ["there is no case below these folders", "0 passed, 0 failed"], []),
+    (onnx("Abs"), "model.onnx", "import {file} --dump --keep z", 1, ["no input called 'z'; it has x"], []),
+    (text(b""), "none.txt", "run", 2, ["run needs a file: an ONNX model"], []),
+    (text(b""), "none.txt", "ops --onnx", 0, ["ai.onnx ", "Conv ", "1+ ", "com.microsoft ", "ai.onnx.ml "], []),
+    (text(b""), "none.txt", "ops --onnx --matrix", 2, ["--onnx goes with --markdown alone"], []),
+    (text(b""), "none.txt", "inspect --help", 0, ["kiln inspect MODEL.onnx", "--dim NAME=N"], ["kiln run"]),
+    (text(b""), "none.txt", "import --help", 0, ["--keep INPUT", "--standalone"], ["kiln run"]),
     (onnx(), "model.bin", "inspect {file}", 0, ["model.bin: ONNX\n"], []),
-    (onnx(), "model.onnx", "inspect --check {file}", 2, ["takes no options for an ONNX model"], []),
+    (onnx(), "model.onnx", "inspect --check {file}", 2, ["--dim, --dump and --no-simplify, not '--check'"], []),
     (text(b"nonsense"), "bad.onnx", "inspect {file}", 1, ["kiln inspect: ", "bad.onnx"], ["inspect_onnx.c"]),
     (safetensors(), "good.safetensors", "inspect {file}", 0, ["w", "f32", "[3]"], []),
     (safetensors(), "good.safetensors", "inspect --check {file}", 0, ["checksums: good (1 of 1"], []),
@@ -161,7 +200,7 @@ def run(kiln, folder, case):
     write, name, arguments, status, has, has_not = case
     path = os.path.join(folder, name)
     write(path)
-    done = subprocess.run([kiln] + [a.replace("{file}", path).replace("{folder}", folder) for a in arguments.split()], capture_output=True, text=True,
+    done = subprocess.run([kiln] + [a.replace("{file}", path).replace("{folder}", folder).replace("{root}", ROOT) for a in arguments.split()], capture_output=True, text=True,
                           timeout=120, check=False)
     output = done.stdout + done.stderr
     wrong = [f"exit status {done.returncode}, not {status}"] if done.returncode != status else []
