@@ -104,6 +104,8 @@ def check(_build):
         for line, quoted, target in includes(name):
             shared = target.startswith("common/") and tree.exists("examples/" + target)
             beside = name.rsplit("/", 1)[0] + "/" + target
-            if quoted and not shared and not tree.exists(own + "/" + target) and not tree.exists(beside):
+            generated = own + "/generated/" + target
+            if quoted and not shared and not tree.exists(own + "/" + target) and not tree.exists(beside) \
+                    and not tree.exists(generated):
                 problems.append("%s:%d: an example includes %s" % (name, line, target))
     yield "examples use the public headers alone", problems

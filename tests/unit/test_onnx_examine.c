@@ -101,6 +101,21 @@ static void test_loop(void)
     kn_onnx_free(model);
 }
 
+/* What follows a failure inside of a converter must not divide by the sizes that are 0 from then on. */
+static void test_after_failure(void)
+{
+    onnx_message g = {0}, node = onnx_node("DepthToSpace", "x", "y");
+    onnx_attribute_int(&node, "blocksize", 2);
+    onnx_attribute_text(&node, "mode", "ZYX");
+    onnx_graph_node(&g, node);
+    onnx_graph_input(&g, onnx_float_value("x", ONNX_SIZES(1, 4, 2, 2)));
+    onnx_graph_output(&g, onnx_float_value("y", ONNX_SIZES(1, 1, 4, 4)));
+    kn_onnx model = onnx_open_with(onnx_model(g), NULL);
+    kn_onnx_examined found;
+    CHECK(kn_onnx_examine(model, NULL, 0, &found) == KN_OK && found.problems == 1);
+    kn_onnx_free(model);
+}
+
 /* Every allocation fails once. */
 static void test_memory(void)
 {
@@ -135,6 +150,7 @@ int main(void)
 {
     test_problems();
     test_loop();
+    test_after_failure();
     test_memory();
     test_support();
     onnx_free_kept();

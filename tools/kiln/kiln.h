@@ -18,9 +18,9 @@ int kiln_bench_train(int count, char **arguments);  /* the benchmarks that are m
 int kiln_bench_gpu(int count, char **arguments);    /* bench --device */
 int kiln_command_inspect(int count, char **arguments);
 int kiln_command_run(int count, char **arguments);
-int kiln_run_onnx(int count, char **arguments);  /* run with an ONNX model */
-int kiln_test_onnx(int count, char **arguments); /* run --test */
-bool kiln_looks_like_onnx(const char *path);     /* by the name or the first bytes */
+int kiln_run_onnx(int count, char **arguments);     /* run with an ONNX model */
+int kiln_test_onnx(int count, char **arguments);    /* run --test */
+bool kiln_looks_like_onnx(const char *path);        /* by the name or the first bytes */
 int kiln_inspect_onnx(int count, char **arguments); /* inspect with an ONNX model */
 int kiln_command_import(int count, char **arguments);
 int kiln_command_data(int count, char **arguments);

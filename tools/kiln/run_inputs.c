@@ -14,45 +14,94 @@ enum { RANDOM_TEXTS = 1 << 20 };
 
 /* ---- sizes */
 
-/* The size of that name in an input that was read; 1: there is none. */
+/* The size of that name in an input that was read; -1: there is none. */
 static int64_t size_read(const value_source *from, const char *name)
 {
-    for (int32_t i = 0; name && i < from->n; i++) {
+    for (int32_t i = 0; i < from->n; i++) {
         const kn_onnx_port *port = &from->ports[i];
         bool tensor = from->given[i] && kn_onnx_value_kind(from->given[i]) == KN_ONNX_TENSOR;
         kn_shape shape = tensor ? kn_onnx_value_shape(from->given[i]) : KN_SHAPE(0);
         for (int32_t a = 0; tensor && a < port->rank && a < shape.rank; a++)
             if (port->names[a] && !strcmp(port->names[a], name)) return shape.dims[a];
     }
-    return 1;
+    return -1;
 }
 
-int64_t kiln_size_of(value_source *from, const kn_onnx_port *port, int32_t axis)
+/* What is given for a name, or an input has under it; else, of "past + sequence" and "length / 2", which exporters write, what the names in
+   it come to; -1: nothing says anything. */
+static int64_t size_named(value_source *from, const char *name)
+{
+    static const char signs[] = "+-*/";
+    const binding *b = kiln_bound(&from->dims, name);
+    int64_t size = b ? strtoll(b->file, NULL, 10) : size_read(from, name), total = 0;
+    if (size >= 0 || !strpbrk(name, signs)) return size;
+    bool any = false;
+    for (const char *at = name, *sign = "+"; *sign; at = sign + 1) {
+        char part[200];
+        char join = *sign;
+        at += strspn(at, " ");
+        size_t n = strcspn(at, signs), length = n;
+        sign = at + n;
+        while (length && at[length - 1] == ' ') length--;
+        snprintf(part, sizeof part, "%.*s", (int)length, at);
+        char *end;
+        int64_t value = strtoll(part, &end, 10);
+        if (end == part || *end) {
+            value = length && length < sizeof part ? size_named(from, part) : -1;
+            any |= value >= 0;
+        }
+        if (value < 0) value = 1;
+        if (join == '/' && value == 0) return -1;
+        total = join == '+'   ? total + value
+                : join == '-' ? total - value
+                : join == '*' ? total * value
+                              : total / value;
+    }
+    return any && total >= 0 ? total : -1;
+}
+
+/* -1: the model leaves it open, and nothing is given for it. */
+static int64_t known_size(value_source *from, const kn_onnx_port *port, int32_t axis)
 {
     char own[300];
     snprintf(own, sizeof own, "%s.%d", port->name, (int)axis);
     const binding *b = kiln_bound(&from->dims, own);
-    const binding *named = port->names[axis] ? kiln_bound(&from->dims, port->names[axis]) : NULL;
+    int64_t named = port->names[axis] ? size_named(from, port->names[axis]) : -1;
     if (port->sizes[axis] >= 0) return port->sizes[axis];
-    if (!b) b = named;
-    return b ? strtoll(b->file, NULL, 10) : size_read(from, port->names[axis]);
+    return b ? strtoll(b->file, NULL, 10) : named;
 }
 
-void kiln_say_open_sizes(value_source *from)
+int64_t kiln_size_of(value_source *from, const kn_onnx_port *port, int32_t axis)
 {
-    bool any = false;
-    for (int32_t i = 0; i < from->n; i++)
-        for (int32_t a = 0; a < from->ports[i].rank; a++) {
+    int64_t size = known_size(from, port, axis);
+    return size < 0 ? 1 : size;
+}
+
+/* Whether an input before this one leaves the same name open. */
+static bool said_before(const value_source *from, int32_t input, int32_t axis)
+{
+    const char *name = from->ports[input].names[axis];
+    for (int32_t i = 0; name && i <= input; i++)
+        for (int32_t a = 0; a < (i == input ? axis : from->ports[i].rank); a++)
+            if (from->ports[i].names[a] && !strcmp(from->ports[i].names[a], name)) return true;
+    return false;
+}
+
+/* Names the sizes that nothing says anything of. */
+static void say_open_sizes(value_source *from, const bool *open)
+{
+    const char *before = "; sizes that are 1 unless --dim gives them: ";
+    for (int32_t i = 0, k = 0; i < from->n; i++)
+        for (int32_t a = 0; a < from->ports[i].rank; a++, k++) {
             const kn_onnx_port *port = &from->ports[i];
-            if (port->sizes[a] >= 0 || !from->given[i] || kiln_size_of(from, port, a) != 1) continue;
-            fputs(any ? ", " : "kiln run: sizes that are 1 unless --dim gives them: ", stderr);
-            any = true;
+            if (!open[k] || said_before(from, i, a)) continue;
+            fputs(before, stderr);
+            before = ", ";
             if (port->names[a])
                 kiln_print_plain(stderr, port->names[a], 64);
             else
                 fprintf(stderr, "%.64s.%d", port->name, (int)a);
         }
-    if (any) fputs("\n", stderr);
 }
 
 /* ---- random values */
@@ -98,10 +147,18 @@ kn_onnx_value kiln_random_value(value_source *from, const kn_onnx_port *port)
     return NULL;
 }
 
-void kiln_say_random(const value_source *from, int64_t seed)
+void kiln_say_random(value_source *from, int64_t seed)
 {
-    fprintf(stderr, "random inputs from seed %lld: floats are normal, bytes any, other integers 0 or 1%s\n",
+    bool *open = calloc((size_t)from->n * KN_MAX_RANK + 1, sizeof *open);
+    for (int32_t i = 0, k = 0; open && i < from->n; i++)
+        for (int32_t a = 0; a < from->ports[i].rank; a++, k++)
+            open[k] =
+                !from->given[i] && !from->ports[i].has_default && known_size(from, &from->ports[i], a) < 0;
+    fprintf(stderr, "random inputs from seed %lld: floats are normal, bytes any, other integers 0 or 1%s",
             (long long)seed, from->inputs.n ? " (those given are not)" : "");
+    if (open) say_open_sizes(from, open);
+    fputs("\n", stderr);
+    free(open);
 }
 
 /* ---- pictures */

@@ -24,10 +24,8 @@ int64_t kiln_size_of(value_source *from, const kn_onnx_port *port, int32_t axis)
 /* Each gives NULL with the failure printed. */
 kn_onnx_value kiln_random_value(value_source *from, const kn_onnx_port *port);
 kn_onnx_value kiln_read_value(value_source *from, const kn_onnx_port *port, const binding *b);
-/* Says on standard error that inputs are random, and how. */
-void kiln_say_random(const value_source *from, int64_t seed);
-/* Names the sizes that are 1 because nothing says anything of them. */
-void kiln_say_open_sizes(value_source *from);
+/* Says on standard error that the inputs which are not there yet are random, how, and which sizes are open. */
+void kiln_say_random(value_source *from, int64_t seed);
 /* One number for all channels, or several with commas between. */
 bool kiln_read_channels(const char *text, double *channels);
 /* Prints kn_onnx_print; 0, or 1 with the failure printed. */

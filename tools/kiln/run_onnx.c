@@ -63,14 +63,13 @@ static int make_inputs(job *j)
 {
     bool any = false;
     if (read_inputs(j)) return 1;
+    for (int32_t i = 0; i < j->n_in; i++) any |= !j->given[i] && !j->in[i].has_default;
+    if (any) kiln_say_random(&j->from, j->seed);
     for (int32_t i = 0; i < j->n_in; i++) {
         if (j->given[i] || j->in[i].has_default) continue;
         j->given[i] = kiln_random_value(&j->from, &j->in[i]);
         if (!j->given[i]) return 1;
-        any = true;
     }
-    if (any) kiln_say_random(&j->from, j->seed);
-    if (any) kiln_say_open_sizes(&j->from);
     return 0;
 }
 

@@ -65,6 +65,7 @@ static bool block_of(kni_conversion *c, const kni_onnx_node *node, kni_datum x, 
 /* A size in equal parts of `by`. */
 static kni_extent part_of(kni_conversion *c, kni_extent size, kni_extent by, const char *what)
 {
+    if (kni_convert_failed(c)) return KNI_EXTENT(0); /* sizes after a failure are 0 */
     if (!size.text && size.value % by.value != 0)
         kni_convert_fail(c, KN_ERROR_SHAPE, "%lld %s are no multiple of %lld", (long long)size.value, what,
                          (long long)by.value);

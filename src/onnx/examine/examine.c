@@ -221,7 +221,7 @@ static void bind_input(kni_conversion *c, const kni_onnx *session, int32_t i)
     const kn_onnx_port *port = &session->inputs[i];
     int32_t value = session->plan.model->graph->inputs[i];
     kni_extent extents[KN_MAX_RANK];
-    if (port->has_default) return;
+    if (port->has_default && port->kind != KN_ONNX_OPTIONAL) return;
     x->unknown[value] = port->kind != KN_ONNX_TENSOR || !port->dtype || port->rank < 0;
     if (x->unknown[value]) return;
     for (int32_t a = 0; a < port->rank; a++) {
