@@ -1,4 +1,5 @@
 /* kiln inspect model.onnx: what the model takes and gives, its parameters and operators, what it costs, and what cannot run. */
+#define _POSIX_C_SOURCE 200809L
 #define KN_NO_SITES 1 /* the line of a failure would be the tool's own */
 #include "kiln.h"
 #include "run_inputs.h"
@@ -11,9 +12,10 @@ enum { MOST = 256 };
 
 typedef struct job {
     const char *path;
-    bindings dims;
+    value_source from; /* its dims are those given */
     kn_onnx_size sizes[MOST];
     char *names[MOST];
+    int n_sizes;
     bool no_simplify, dump;
 } job;
 
@@ -35,9 +37,28 @@ static int failed(void)
     return 1;
 }
 
-static int print_model(const job *j, kn_onnx model)
+/* Sizes that are named as sums or quotients of others ("past + sequence") are given as INPUT.AXIS where the others are given. */
+static void add_derived_sizes(job *j, kn_onnx model)
 {
-    if (kn_onnx_examine(model, j->sizes, j->dims.n, NULL)) return failed();
+    kn_onnx_port port;
+    for (int32_t i = 0; i < kn_onnx_inputs(model) && kn_onnx_input(model, i, &port) == KN_OK; i++)
+        for (int32_t a = 0; a < port.rank && j->n_sizes < MOST; a++) {
+            char own[300];
+            int64_t size = port.sizes[a] < 0 && port.names[a] && strpbrk(port.names[a], "+-*/")
+                               ? kiln_known_size(&j->from, &port, a)
+                               : -1;
+            snprintf(own, sizeof own, "%s.%d", port.name, (int)a);
+            char *name = size < 0 || kiln_bound(&j->from.dims, port.names[a]) ? NULL : strdup(own);
+            if (!name) continue;
+            j->names[j->n_sizes] = name;
+            j->sizes[j->n_sizes++] = (kn_onnx_size){name, size, size};
+        }
+}
+
+static int print_model(job *j, kn_onnx model)
+{
+    add_derived_sizes(j, model);
+    if (kn_onnx_examine(model, j->sizes, j->n_sizes, NULL)) return failed();
     size_t bytes = kn_onnx_inspect(model, NULL, 0) + 1;
     char *text = bytes > 1 ? malloc(bytes) : NULL;
     if (!text) return failed();
@@ -58,7 +79,7 @@ static int dump(const job *j, bool simplified)
     return code;
 }
 
-static int inspect(const job *j)
+static int inspect(job *j)
 {
     kn_onnx model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = true});
     if (!model) return failed();
@@ -79,9 +100,11 @@ static int read_options(job *j, int count, char **arguments)
         else if (kiln_option(arguments, i, "--dump"))
             j->dump = true;
         else if (kiln_option_value(count, arguments, &i, "--dim", &text, &bad)) {
-            int n = j->dims.n;
-            if (!bad && (n == MOST || !kiln_read_size(&j->dims, text, &j->sizes[n], &j->names[n])))
-                return kiln_usage_error("'%s' is no size; write --dim NAME=8", text);
+            int n = j->n_sizes;
+            if (bad) return kiln_usage_error("--dim needs a size: NAME=8");
+            bool good = n < MOST && kiln_read_size(&j->from.dims, text, &j->sizes[n], &j->names[n]);
+            j->n_sizes += n < MOST;
+            if (!good) return kiln_usage_error("'%s' is no size; write --dim NAME=8", text);
         } else if (arguments[i][0] == '-' || j->path)
             return kiln_usage_error(
                 "inspect takes of an ONNX model one file, --dim, --dump and --no-simplify, not '%s'",
@@ -99,8 +122,8 @@ int kiln_inspect_onnx(int count, char **arguments)
     if (!j) return fputs("kiln inspect: no memory\n", stderr), 1;
     int code = read_options(j, count, arguments);
     if (!code) code = inspect(j);
-    for (int i = 0; i < j->dims.n; i++) free(j->names[i]);
-    free(j->dims.of);
+    for (int i = 0; i < j->n_sizes; i++) free(j->names[i]);
+    free(j->from.dims.of);
     free(j);
     return code;
 }

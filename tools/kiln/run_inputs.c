@@ -60,8 +60,7 @@ static int64_t size_named(value_source *from, const char *name)
     return any && total >= 0 ? total : -1;
 }
 
-/* -1: the model leaves it open, and nothing is given for it. */
-static int64_t known_size(value_source *from, const kn_onnx_port *port, int32_t axis)
+int64_t kiln_known_size(value_source *from, const kn_onnx_port *port, int32_t axis)
 {
     char own[300];
     snprintf(own, sizeof own, "%s.%d", port->name, (int)axis);
@@ -73,7 +72,7 @@ static int64_t known_size(value_source *from, const kn_onnx_port *port, int32_t 
 
 int64_t kiln_size_of(value_source *from, const kn_onnx_port *port, int32_t axis)
 {
-    int64_t size = known_size(from, port, axis);
+    int64_t size = kiln_known_size(from, port, axis);
     return size < 0 ? 1 : size;
 }
 
@@ -152,8 +151,8 @@ void kiln_say_random(value_source *from, int64_t seed)
     bool *open = calloc((size_t)from->n * KN_MAX_RANK + 1, sizeof *open);
     for (int32_t i = 0, k = 0; open && i < from->n; i++)
         for (int32_t a = 0; a < from->ports[i].rank; a++, k++)
-            open[k] =
-                !from->given[i] && !from->ports[i].has_default && known_size(from, &from->ports[i], a) < 0;
+            open[k] = !from->given[i] && !from->ports[i].has_default &&
+                      kiln_known_size(from, &from->ports[i], a) < 0;
     fprintf(stderr, "random inputs from seed %lld: floats are normal, bytes any, other integers 0 or 1%s",
             (long long)seed, from->inputs.n ? " (those given are not)" : "");
     if (open) say_open_sizes(from, open);

@@ -21,6 +21,8 @@ typedef struct value_source {
 
 /* A size of an input: what it declares, what --dim says of it, what an input that was read has under its name, else 1. */
 int64_t kiln_size_of(value_source *from, const kn_onnx_port *port, int32_t axis);
+/* The same; -1 where nothing says anything. */
+int64_t kiln_known_size(value_source *from, const kn_onnx_port *port, int32_t axis);
 /* Each gives NULL with the failure printed. */
 kn_onnx_value kiln_random_value(value_source *from, const kn_onnx_port *port);
 kn_onnx_value kiln_read_value(value_source *from, const kn_onnx_port *port, const binding *b);
