@@ -20,6 +20,10 @@ if ! [ -x "$build/kiln-gen" ]; then
     exit 1
 fi
 
+# The pages and the example that kiln itself writes are made by the same build.
+KN_BUILD_ROOT=$(dirname "$build")
+export KN_BUILD_ROOT
+
 generate() {
     "$build/kiln-gen"
     for script in tools/gen/*.py; do python3 -B "$script"; done

@@ -5,9 +5,7 @@
 #include "onnx/run/session.h"
 #include "support/argument.h"
 #include "support/failure.h"
-#include <kn/creation.h>
 #include <kn/device.h>
-#include <kn/elementwise.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +22,7 @@ kni_datum kni_examine_unknown(kni_conversion *c, kn_dtype dtype, const kni_exten
     kn_shape shape = {rank, {0}};
     if (!e) return KNI_ABSENT;
     for (int32_t a = 0; a < rank; a++) shape.dims[a] = extents[a].value;
-    bool stored = kn_dtype_is_stored(dtype);
-    kn_tensor t = kn_zeros(shape, stored ? KN_F32 : dtype);
-    t = kn_keep(stored ? kn_cast(t, dtype) : t);
+    kn_tensor t = kni_now_of_type(dtype, shape);
     if (!kn_ok(t)) {
         kni_convert_fail(c, kn_error_code(t), "%s", kni_failure_taken());
         return KNI_ABSENT;
@@ -240,7 +236,7 @@ static kn_status walk_model(kni_onnx *session, kni_examining *x)
 {
     kni_conversion c;
     kni_now_start(&x->now, &session->plan);
-    x->now.fleeting = x->now.ahead = x->now.waits = true;
+    x->now.types_alone = x->now.ahead = x->now.waits = true;
     x->now.one_place = false;
     x->now.small = SMALL;
     if (!kni_conversion_start(&c, &session->plan, &kni_target_examine, x)) return KN_ERROR_MEMORY;

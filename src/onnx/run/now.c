@@ -3,6 +3,8 @@
 #include "onnx/run/now.h"
 #include "core/objects.h"
 #include "onnx/run/control.h"
+#include <kn/creation.h>
+#include <kn/elementwise.h>
 #include <kn/op_info.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@ void kni_now_start(kni_now *now, kni_onnx_plan *plan)
     now->device = kn_device_current();
     now->one_place = now->device == plan->host;
     now->waits = !now->one_place;
-    now->ahead = now->fleeting = false;
+    now->ahead = now->types_alone = false;
     now->small = SMALL;
 }
 
@@ -58,6 +60,13 @@ static kn_tensor missing(kni_conversion *c, kn_tensor t)
     return KN_NONE;
 }
 
+kn_tensor kni_now_of_type(kn_dtype dtype, kn_shape shape)
+{
+    bool stored = kn_dtype_is_stored(dtype);
+    kn_tensor t = kn_zeros(shape, stored ? KN_F32 : dtype);
+    return kn_keep(stored ? kn_cast(t, dtype) : t);
+}
+
 kn_tensor kni_now_on_device(kni_conversion *c, kni_entry *e)
 {
     kni_now *now = now_of(c);
@@ -67,8 +76,11 @@ kn_tensor kni_now_on_device(kni_conversion *c, kni_entry *e)
     e->device_borrowed = true;
     if (now->one_place) return e->device = host;
     kn_tensor t;
-    if (e->constant && !now->fleeting) {
+    if (e->constant && !now->types_alone) {
         t = constant_on(now, e->constant);
+    } else if (now->types_alone) {
+        t = kni_now_of_type(e->dtype, kn_shape_of_tensor(host));
+        e->device_borrowed = false;
     } else {
         t = moved(host, now->device);
         e->device_borrowed = false;
