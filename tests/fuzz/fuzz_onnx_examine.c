@@ -2,7 +2,7 @@
    alone, so that all converters see what no checker has let through, and printed. Seeds come from test_onnx_hostile --seeds and from
    ONNX's own cases. */
 #include "fuzz.h"
-#include "onnx_changes.h"
+#include "onnx_mutator.h"
 #include <kn/onnx.h>
 #include <stdio.h>
 

@@ -1,12 +1,10 @@
 /* Fuzzes the reader of ONNX models: what it accepts is whole, and is described, and
-   whole after the passes. Other inputs are items of test data. Changes are made inside
-   of fields of any depth, and the lengths around them stay right. Seeds come from test_onnx_hostile --seeds. */
+   whole after the passes. Other inputs are items of test data. Seeds come from test_onnx_hostile --seeds. */
 #include "../support/onnx_sound.h"
 #include "fuzz.h"
 #include "onnx/describe.h"
 #include "onnx/pass/pass.h"
-#include "onnx/read/wire.h"
-#include "onnx_changes.h"
+#include "onnx_mutator.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -103,12 +103,6 @@ static const char *default_name(job *j)
     return n ? j->made_name : "model";
 }
 
-static bool is_program(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 12 && !strcmp(path + n - 12, ".safetensors");
-}
-
 static bool is_decided(const job *j, const char *name)
 {
     for (int i = 0; i < j->n_kept; i++)
@@ -132,6 +126,12 @@ static void say_left_out(const job *j, kn_onnx model)
         fputs(port.kind == KN_ONNX_OPTIONAL ? "" : ", which has its default", stderr);
         fputs("; --keep NAME makes it an input, --value NAME=FILE gives it a value\n", stderr);
     }
+}
+
+static bool is_program(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 12 && !strcmp(path + n - 12, ".safetensors");
 }
 
 static kn_program read_program(job *j)

@@ -1,6 +1,6 @@
-/* Changes of ONNX models for fuzzers: inside of fields of any depth, with the lengths around them right. */
-#ifndef ONNX_CHANGES_H
-#define ONNX_CHANGES_H
+/* How fuzzers change ONNX files: inside of fields of any depth, and the lengths around them stay right. A fuzzer includes this once. */
+#ifndef ONNX_MUTATOR_H
+#define ONNX_MUTATOR_H
 
 #include "onnx/read/wire.h"
 #include <stdint.h>
