@@ -83,7 +83,7 @@ def onnx(last="Odd", *sizes):
         return bytes([number << 3 | 2, len(content)]) + content
 
     def value(name):
-        shape = b"".join(field(1, bytes([1 << 3, int(size)])) for size in sizes) or field(1, field(2, "n"))
+        shape = b"".join(field(1, bytes([1 << 3, int(size)]) if size.isdigit() else field(2, size)) for size in sizes or ["n"])
         return field(1, name) + field(2, field(1, bytes([1 << 3, 1]) + field(2, shape)))
 
     graph = (field(1, field(1, "x") + field(2, "t") + field(4, "Neg")) +
@@ -138,6 +138,10 @@ CASES = [
      ["y: f32 [1, 1, 4, 6] 0."], ["random"]),
     (onnx("Abs", "1", "4", "6", "3"), "model.onnx",
      "run {file} --input x={root}/examples/image_folder/images/circle/00.png --mean 1 --std 1,2,4", 0, ["y: f32 [1, 4, 6, 3] 0."], []),
+    (onnx("Abs", "past + new", "new", "half / 2"), "model.onnx", "run {file} --dim past=2 --dim new=3", 0,
+     ["y: f32 [5, 3, 1] ", "sizes that are 1 unless --dim gives them: half / 2\n"], []),
+    (onnx("Abs", "past + new", "new", "past"), "model.onnx", "inspect {file} --dim past=2 --dim new=3", 0,
+     ["MACs) with x.0 = 5, new = 3, past = 2\n"], []),
     (onnx("Abs"), "model.onnx", "run {file} --mean 1,2,3,4,5", 2, ["'1,2,3,4,5' makes no sense"], []),
     (onnx("Abs"), "model.onnx", "run {file} --dim n=2 --profile", 0, ["1 runs, ", " ms each", "Neg  1 nodes"], []),
     (onnx("Abs"), "model.onnx", "run --test {folder}/nowhere", 1, ["there is no case below these folders", "0 passed, 0 failed"], []),

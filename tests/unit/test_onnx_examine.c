@@ -101,6 +101,23 @@ static void test_loop(void)
     kn_onnx_free(model);
 }
 
+/* Nobody knows whether an optional input is there. */
+static void test_optional(void)
+{
+    enum { OPTIONAL = 9 };
+    onnx_message g = {0}, inner = {0}, type = {0};
+    onnx_put(&inner, 1, onnx_type(FLOAT, ONNX_SIZES(3)));
+    onnx_put(&type, OPTIONAL, inner);
+    onnx_graph_node(&g, onnx_node("OptionalGetElement", "o", "x"));
+    onnx_graph_node(&g, onnx_node("Abs", "x", "y"));
+    onnx_graph_input(&g, onnx_value("o", type));
+    onnx_graph_output(&g, onnx_float_value("y", ONNX_SIZES(3)));
+    kn_onnx model = onnx_open(onnx_model(g));
+    kn_onnx_examined found;
+    CHECK(kn_onnx_examine(model, NULL, 0, &found) == KN_OK && found.problems == 0 && found.unchecked == 2);
+    kn_onnx_free(model);
+}
+
 /* What follows a failure inside of a converter must not divide by the sizes that are 0 from then on. */
 static void test_after_failure(void)
 {
@@ -150,6 +167,7 @@ int main(void)
 {
     test_problems();
     test_loop();
+    test_optional();
     test_after_failure();
     test_memory();
     test_support();
