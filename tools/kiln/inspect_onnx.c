@@ -16,7 +16,7 @@ typedef struct job {
     kn_onnx_size sizes[MOST];
     char *names[MOST];
     int n_sizes;
-    bool no_simplify, dump;
+    bool no_simplify, dump, program;
 } job;
 
 /* A model begins with the version of its format, in field 1; safetensors files have a '{' behind 8 bytes. */
@@ -79,12 +79,31 @@ static int dump(const job *j, bool simplified)
     return code;
 }
 
+/* Whether the model can be C: what kiln import would say. The sizes that were derived are not its own. */
+static int try_program(const job *j)
+{
+    kn_onnx model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = j->no_simplify});
+    if (!model) return failed();
+    kn_onnx_program_args args = {.sizes = j->sizes, .n_sizes = j->from.dims.n, .no_simplify = j->no_simplify};
+    kn_program_info info;
+    kn_program p = kn_onnx_program(model, &args);
+    if (p && kn_program_describe(p, &info) == KN_OK)
+        printf("kiln import makes a program of it: %d ops, %d of If, loop and call, %d params\n", info.ops,
+               info.controls, info.params);
+    else
+        printf("kiln import makes no program of it: %s\n", kn_last_error());
+    kn_program_free(p);
+    kn_onnx_free(model);
+    return 0;
+}
+
 static int inspect(job *j)
 {
     kn_onnx model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = true});
     if (!model) return failed();
     int code = print_model(j, model);
     kn_onnx_free(model);
+    if (!code && j->program) code = try_program(j);
     if (!code && j->dump) code = dump(j, false);
     if (!code && j->dump && !j->no_simplify) code = dump(j, true);
     return code;
@@ -99,6 +118,8 @@ static int read_options(job *j, int count, char **arguments)
             j->no_simplify = true;
         else if (kiln_option(arguments, i, "--dump"))
             j->dump = true;
+        else if (kiln_option(arguments, i, "--program"))
+            j->program = true;
         else if (kiln_option_value(count, arguments, &i, "--dim", &text, &bad)) {
             int n = j->n_sizes;
             if (bad) return kiln_usage_error("--dim needs a size: NAME=8");
@@ -106,9 +127,9 @@ static int read_options(job *j, int count, char **arguments)
             j->n_sizes += n < MOST;
             if (!good) return kiln_usage_error("'%s' is no size; write --dim NAME=8", text);
         } else if (arguments[i][0] == '-' || j->path)
-            return kiln_usage_error(
-                "inspect takes of an ONNX model one file, --dim, --dump and --no-simplify, not '%s'",
-                arguments[i]);
+            return kiln_usage_error("inspect takes of an ONNX model one file, --dim, --program, --dump and "
+                                    "--no-simplify, not '%s'",
+                                    arguments[i]);
         else
             j->path = arguments[i];
         if (bad) return kiln_usage_error("%s needs a value", arguments[i]);

@@ -37,6 +37,7 @@ static const char usage[] =
     "node "
     "that cannot run\n"
     "      --dim NAME=N               a size that the model leaves open, by its name or as INPUT.AXIS\n"
+    "      --program                  say whether kiln import makes C of it, or what stands in the way\n"
     "      --dump [--no-simplify]     print the nodes of the file, and as they are after the passes of "
     "loading\n"
     "  kiln run FILE                  run a program that kn_program_save has written\n"
