@@ -186,12 +186,13 @@ kni_onnx_model *kni_onnx_model_read(const char *path);
 kni_onnx_model *kni_onnx_model_read_memory(const void *data, size_t bytes, const char *folder);
 void kni_onnx_model_free(kni_onnx_model *model);
 
-/* A TensorProto, SequenceProto or OptionalProto by itself, as ONNX's own test data has them (input_0.pb). Everything is in the arena,
+/* A TensorProto, SequenceProto, OptionalProto or MapProto by itself, as ONNX's own test data has them (input_0.pb). Everything is in the arena,
    but elements stay in `data`. */
 typedef struct kni_onnx_item {
-    kni_onnx_kind kind; /* TENSOR, SEQUENCE, OPTIONAL */
+    kni_onnx_kind kind; /* TENSOR, SEQUENCE, OPTIONAL, MAP */
     kni_onnx_tensor tensor;
-    const struct kni_onnx_item *items; /* of a sequence; of an optional: one or none */
+    const struct kni_onnx_item
+        *items; /* of a sequence; of an optional: one or none; of a map: its keys and its values */
     int64_t count;
 } kni_onnx_item;
 kn_status kni_onnx_item_read(kni_onnx_arena *arena, const void *data, size_t bytes,

@@ -317,6 +317,38 @@ static void test_reading_values(void)
     kni_buffer_free(&list);
 }
 
+/* A map of one string to one number, by itself and in a sequence; a map with a key too many. */
+static void test_reading_maps(void)
+{
+    onnx_message map = {0}, values = {0}, list = {0};
+    onnx_put_int(&map, 2, 8);
+    onnx_put_text(&map, 4, "cat");
+    onnx_put_int(&values, 1, 1);
+    onnx_put(&values, 3, onnx_floats("", NULL, 0, (const float[]){7}));
+    onnx_put(&map, 5, values);
+    kn_onnx_value value = kn_onnx_value_read_memory(map.data, map.length, "map(string,tensor(float))");
+    CHECK(kn_onnx_value_kind(value) == KN_ONNX_MAP && kn_onnx_value_count(value) == 2);
+    kn_onnx_value keys = kn_onnx_value_item(value, 0), numbers = kn_onnx_value_item(value, 1);
+    const char *text = "";
+    CHECK(kn_onnx_value_string(keys, 0, &text, NULL) == KN_OK && !strcmp(text, "cat"));
+    CHECK_VALUES(kn_onnx_value_as_tensor(numbers), 0, 7);
+    kn_onnx_value_free(keys);
+    kn_onnx_value_free(numbers);
+    kn_onnx_value_free(value);
+    onnx_message longer = {0};
+    kni_buffer_append(&longer, map.data, map.length);
+    onnx_put_text(&longer, 4, "dog");
+    onnx_put_int(&list, 2, 4);
+    onnx_put(&list, 6, map);
+    value = kn_onnx_value_read_memory(list.data, list.length, "seq(map(string,tensor(float)))");
+    CHECK(kn_onnx_value_kind(value) == KN_ONNX_SEQUENCE && kn_onnx_value_count(value) == 1);
+    kn_onnx_value_free(value);
+    CHECK(!kn_onnx_value_read_memory(longer.data, longer.length, "map(string,tensor(float))"));
+    CHECK(strstr(kn_last_error(), "2 keys and 1 values") != NULL);
+    kni_buffer_free(&longer);
+    kni_buffer_free(&list);
+}
+
 int main(void)
 {
     test_if();
@@ -330,6 +362,7 @@ int main(void)
     test_refused_values();
     test_strings_through();
     test_reading_values();
+    test_reading_maps();
     kn_shutdown();
     onnx_free_kept();
     return check_report();

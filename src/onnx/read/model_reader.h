@@ -150,6 +150,9 @@ kn_status kni_read_list(kni_model_reader *r, kni_onnx_arena *arena, const kni_me
 kn_status kni_read_tensor(kni_model_reader *r, kni_message_piece piece, kni_onnx_tensor *tensor);
 /* As the dense tensor that it stands for. */
 kn_status kni_read_sparse(kni_model_reader *r, kni_message_piece piece, kni_onnx_tensor *tensor);
+/* As two tensors of rank 1 and the same length. */
+kn_status kni_read_map(kni_model_reader *r, kni_message_piece piece, kni_onnx_tensor *keys,
+                       kni_onnx_tensor *values);
 kn_status kni_read_attribute(kni_model_reader *r, kni_message_piece piece, kni_raw_attribute *attribute);
 kn_status kni_read_graph(kni_model_reader *r, kni_message_piece piece, kni_raw_graph *graph);
 kn_status kni_read_function(kni_model_reader *r, kni_message_piece piece, kni_raw_function *function);

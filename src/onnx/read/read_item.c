@@ -1,4 +1,4 @@
-/* Tensors, sequences and optionals in files of their own. */
+/* Tensors, sequences, optionals and maps in files of their own. */
 #include "onnx/read/model_reader.h"
 #include <string.h>
 
@@ -44,14 +44,25 @@ static kn_status read_held(kni_model_reader *r, kni_onnx_kind kind, const kni_me
     return status;
 }
 
+/* A map holds its keys and its values. */
+static kn_status read_map(kni_model_reader *r, kni_message_piece piece, kni_onnx_item *item)
+{
+    kni_onnx_item *both = kni_onnx_arena_take(r->keep, 2, sizeof *both);
+    if (!both) return kni_reader_memory(r);
+    both[0].kind = both[1].kind = KNI_ONNX_TENSOR;
+    item->items = both;
+    item->count = 2;
+    return kni_read_map(r, piece, &both[0].tensor, &both[1].tensor);
+}
+
 static kn_status read_item(kni_model_reader *r, kni_onnx_kind kind, kni_message_piece piece,
                            kni_onnx_item *item)
 {
     kni_message_slot s[SLOTS];
-    item->kind = kind;
+    item->kind = kind == KNI_ONNX_SPARSE ? KNI_ONNX_TENSOR : kind; /* sparse tensors become dense */
+    if (kind == KNI_ONNX_SPARSE) return kni_read_sparse(r, piece, &item->tensor);
     if (kind == KNI_ONNX_TENSOR) return kni_read_tensor(r, piece, &item->tensor);
-    if (kind != KNI_ONNX_SEQUENCE && kind != KNI_ONNX_OPTIONAL)
-        return kni_reader_failure(r, KN_ERROR_UNSUPPORTED, "maps and sparse tensors are not read from files");
+    if (kind == KNI_ONNX_MAP) return read_map(r, piece, item);
     kn_status status = kni_message_read(r, &item_message, piece, s);
     if (status) return status;
     uint64_t holds = s[HOLDS].last.value;

@@ -184,8 +184,10 @@ static kni_held *held_of_item(const kni_onnx_item *item)
         if (item->tensor.type == KNI_ONNX_STRING) return kni_file_strings(&item->tensor);
         return kni_held_tensor(kni_file_tensor(&item->tensor, NULL, NULL));
     }
-    kni_held *held =
-        kni_held_list(item->kind == KNI_ONNX_OPTIONAL ? KNI_IS_OPTIONAL : KNI_IS_SEQUENCE, item->count);
+    kni_held *held = kni_held_list(item->kind == KNI_ONNX_MAP        ? KNI_IS_MAP
+                                   : item->kind == KNI_ONNX_OPTIONAL ? KNI_IS_OPTIONAL
+                                                                     : KNI_IS_SEQUENCE,
+                                   item->count);
     for (int64_t i = 0; held && i < item->count; i++) {
         kni_held_place(held, i, held_of_item(&item->items[i]));
         if (held->items[i]) continue;
