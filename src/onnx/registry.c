@@ -78,7 +78,11 @@ const kni_onnx_converter *kni_onnx_converter_of(const kni_onnx_node *node, const
     if (custom) return custom;
     pthread_once(&once, fill_slots);
     const kni_onnx_converter *row = *slot_of(node->domain, node->op);
-    *reason = "no such operator is known; kn_onnx_register adds operators";
+    *reason = strcmp(node->domain, "com.microsoft.nchwc")
+                  ? "no such operator is known; kn_onnx_register adds operators"
+                  : "ONNX Runtime wrote its weights in the order of one machine's vectors, which the file "
+                    "does not tell; "
+                    "save the model with at most ORT_ENABLE_EXTENDED";
     if (!row) return NULL;
     *reason = "the operator is known, but not in the version that the model asks for";
     for (; row->op; row++)

@@ -67,6 +67,6 @@ kni_datum kni_turn(kni_conversion *c, kni_datum x, kni_datum cosines, kni_datum 
 
 kni_convert_function kni_convert_rotary, kni_convert_fused_rotary, kni_convert_tensor_scatter,
     kni_convert_fused_attention, kni_convert_quantized_attention, kni_convert_multi_head_attention,
-    kni_convert_grouped_attention;
+    kni_convert_grouped_attention, kni_convert_decoder_attention, kni_convert_multi_rotary;
 
 #endif

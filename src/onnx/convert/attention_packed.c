@@ -1,4 +1,4 @@
-/* Attention, QAttention and MultiHeadAttention of com.microsoft: one projection for queries, keys and values, or operands that may be packed. What their
+/* Attention, QAttention, MultiHeadAttention and DecoderMaskedMultiHeadAttention of com.microsoft: one projection for queries, keys and values, or operands that may be packed. What their
    masks hide is not hidden but lowered by mask_filter_value; only what comes later is hidden. */
 #include "core/dtype.h"
 #include "onnx/convert/attending.h"
@@ -210,5 +210,73 @@ void kni_convert_multi_head_attention(kni_conversion *c, const kni_onnx_node *no
     out[0] = kni_heads_together(c, kni_attend(c, &a));
     if (kni_is_wanted(node, 1)) out[1] = a.k;
     if (kni_is_wanted(node, 2)) out[2] = a.v;
+    if (a.wants_scores) out[3] = a.scores;
+}
+
+/* ---- DecoderMaskedMultiHeadAttention: query of one token, key, value, mask, bias of the scores, past keys, past values, how many tokens
+   of them there are, beams, which beam each token of the past comes from, bias */
+
+/* Tokens [rows, heads, tokens, size] of the beams [rows / beams, beams, at least tokens] that they come from. */
+static kni_datum of_beams(kni_conversion *c, kni_datum x, kni_datum beams)
+{
+    kni_extent e[KN_MAX_RANK], b[KN_MAX_RANK];
+    if (!kni_is_given(beams)) return x;
+    if (kni_extents_of(c, x, e) != 4 || kni_extents_of(c, beams, b) != 3) {
+        kni_convert_fail(c, KN_ERROR_SHAPE, "cache_indirection must be [batch, beams, tokens]");
+        return KNI_ABSENT;
+    }
+    const kni_extent apart[] = {b[0], b[1], e[1], e[2], e[3]};
+    const kni_extent ones[] = {b[0], b[1], KNI_EXTENT(1), e[2], KNI_EXTENT(1)};
+    beams = kni_cast_to(c, kni_slice_of(c, beams, 2, KNI_EXTENT(0), e[2]), KN_I64);
+    kni_datum places = kni_expand_to(c, kni_reshape_to(c, beams, ones, 5), apart, 5);
+    x = kni_emit(c, "gather", KNI_LIST(kni_reshape_to(c, x, apart, 5), places),
+                 KNI_GIVE(KNI_WHOLE("axis", 1)));
+    return kni_reshape_to(c, x, e, 4);
+}
+
+/* The new token behind the past, which may be the first part of a longer buffer; *present is what is handed out. */
+static kni_datum remember(kni_conversion *c, const kni_datum *in, kni_datum past, kni_datum x,
+                          kni_datum *present)
+{
+    int64_t n = 0;
+    kni_extent before = KNI_EXTENT(0), batch = kni_extent_of(c, x, 0);
+    if (!kni_is_given(in[7])) return *present = kni_behind_past(c, past, x);
+    const kni_extent *length = kni_known_extents(c, in[7], "past_sequence_length", &n);
+    if (!length || n != 1 || !kni_is_given(past)) {
+        kni_convert_fail(c, KN_ERROR_ARGUMENT,
+                         "past_sequence_length must be one number, and comes with a past");
+        return KNI_ABSENT;
+    }
+    before = *length;
+    kni_datum start = kni_expand_to(c, kni_known_list(c, &before, 1, false), &batch, 1);
+    *present = kni_write_cache(c, past, x, start, 2, false);
+    kni_datum earlier = of_beams(c, kni_slice_of(c, past, 2, KNI_EXTENT(0), before), in[9]);
+    return kni_behind_past(c, earlier, x);
+}
+
+void kni_convert_decoder_attention(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in,
+                                   int32_t n_in, kni_datum *out, int32_t n_out)
+{
+    int64_t heads = heads_of(c, node);
+    kni_datum q = in[0], k = in[1], v = in[2], present[2] = {{0}, {0}};
+    kni_extent from = KNI_EXTENT(0);
+    (void)n_in, (void)n_out;
+    kni_attending a = {
+        .scale = scale_of(node), .wants_scores = kni_is_wanted(node, 3), .which = KNI_SCORES_WEIGHTS};
+    if (!kni_is_given(k)) { /* one operand with the three parts */
+        split_projection(c, node, kni_sum_of(c, q, in[10]), &a);
+    } else {
+        a.q = with_bias(c, q, in[10], &from, heads);
+        a.k = with_bias(c, k, in[10], &from, heads);
+        a.v = with_bias(c, v, in[10], &from, heads);
+    }
+    if (!kni_is_given(k) || kni_rank_of(c, k) == 3) {
+        a.k = remember(c, in, in[5], a.k, &present[0]);
+        a.v = remember(c, in, in[6], a.v, &present[1]);
+    }
+    a.bias = kni_sum_of(c, bias_of_mask(c, node, in[3], &a), in[4]);
+    out[0] = kni_heads_together(c, kni_attend(c, &a));
+    for (int i = 0; i < 2; i++)
+        if (kni_is_wanted(node, 1 + i)) out[1 + i] = present[i];
     if (a.wants_scores) out[3] = a.scores;
 }

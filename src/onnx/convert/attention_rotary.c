@@ -101,3 +101,58 @@ void kni_convert_fused_rotary(kni_conversion *c, const kni_onnx_node *node, cons
     }
     out[0] = turn_any(c, node, x, places, in[2], in[3], heads);
 }
+
+/* Which of the three places (0 of time, 1 of height, 2 of width) turns each column of the tables. */
+static bool sections_of(kni_conversion *c, const kni_onnx_node *node, int64_t half, int64_t *which)
+{
+    int64_t n = 0, at = 0;
+    const int64_t *section = kni_node_ints(node, "mrope_section", &n);
+    bool mixed = kni_node_int(node, "mrope_layout", 0) == 1;
+    if (n != 3 || section[0] < 0 || section[1] < 0 || section[2] < 0 || section[0] > half ||
+        section[1] > half || section[2] > half || section[0] + section[1] + section[2] != half) {
+        kni_convert_fail(c, KN_ERROR_ARGUMENT, "mrope_section must be three numbers whose sum is %lld",
+                         (long long)half);
+        return false;
+    }
+    for (int64_t s = 0; s < 3 && !mixed; s++)
+        for (int64_t i = 0; i < section[s]; i++) which[at++] = s;
+    for (int64_t s = 1; s < 3 && mixed; s++)
+        for (int64_t i = s; i < 3 * section[s] && i < half; i += 3) which[i] = s;
+    return true;
+}
+
+/* A table [places, half] for tokens at `places` [3, batch, tokens], each column by the place that turns it: [batch, tokens, half]. */
+static kni_datum table_of_three(kni_conversion *c, kni_datum table, kni_datum places, const int64_t *which,
+                                int64_t half)
+{
+    const int64_t sizes[] = {half};
+    kni_datum rows = kni_emit(c, "take", KNI_LIST(table, places), KNI_GIVE(KNI_WHOLE("axis", 0)));
+    kni_datum y = KNI_ABSENT, choice = kni_constant(c, which, KN_I64, sizes, 1);
+    for (int64_t s = 0; s < 3; s++) {
+        kni_datum one = kni_squeeze_at(c, kni_slice_of(c, rows, 0, KNI_EXTENT(s), KNI_EXTENT(s + 1)), 0);
+        kni_datum is = kni_emit2(c, "equal", choice, kni_whole_number(c, s, KN_I64));
+        y = s ? kni_emit3(c, "where", is, one, y) : one;
+    }
+    return y;
+}
+
+/* x, places [3, batch, tokens], cosines, sines */
+void kni_convert_multi_rotary(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
+                              kni_datum *out, int32_t n_out)
+{
+    int64_t heads = kni_node_int(node, "num_heads", 0);
+    (void)n_in, (void)n_out;
+    int64_t half = kni_extent_number(c, kni_extent_of(c, in[2], -1), "the columns of the tables");
+    int64_t *which = kni_convert_failed(c) ? NULL : kni_convert_memory(c, (size_t)half, sizeof *which);
+    if (!which || !sections_of(c, node, half, which)) return;
+    if (kni_rank_of(c, in[1]) != 3) {
+        kni_convert_fail(c, KN_ERROR_SHAPE, "position_ids must be [3, batch, tokens]");
+        return;
+    }
+    if (kni_rank_of(c, in[0]) == 3 && heads == 0)
+        heads = kni_extent_number(c, kni_extent_div(c, kni_extent_of(c, in[0], 2), KNI_EXTENT(2 * half)),
+                                  "the number of heads");
+    kni_datum cosines = table_of_three(c, in[2], in[1], which, half);
+    kni_datum sines = table_of_three(c, in[3], in[1], which, half);
+    out[0] = turn_any(c, node, in[0], KNI_ABSENT, cosines, sines, heads);
+}

@@ -142,7 +142,9 @@ const kni_onnx_converter kni_onnx_attention[] = {
     FUSED("Attention", kni_convert_fused_attention),
     {"com.microsoft", "QAttention", 1, 0, kni_convert_quantized_attention, 0, "u8 i8"},
     FUSED("MultiHeadAttention", kni_convert_multi_head_attention),
+    FUSED("DecoderMaskedMultiHeadAttention", kni_convert_decoder_attention),
     FUSED("GroupQueryAttention", kni_convert_grouped_attention),
     FUSED("RotaryEmbedding", kni_convert_fused_rotary),
+    FUSED("MRotaryEmbedding", kni_convert_multi_rotary),
     {0},
 };

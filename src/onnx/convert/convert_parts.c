@@ -51,6 +51,14 @@ static kni_extent stop_of(kni_extent stop, kni_extent size, int64_t step)
     return end ? KNI_EXTENT(KN_END) : stop;
 }
 
+/* Backwards a start before the first element is the first element: the standard clamps it to 0, and Python takes nothing. -1 is never
+   before it, unless there are no elements. */
+static kni_extent start_of(kni_conversion *c, kni_extent start, kni_extent size, int64_t step)
+{
+    if (step > 0 || start.text || start.value >= -1) return start;
+    return kni_extent_max(c, kni_extent_add(c, start, size), KNI_EXTENT(0));
+}
+
 void kni_convert_slice(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
@@ -69,7 +77,7 @@ void kni_convert_slice(KNI_CONVERTS)
         int64_t step = s.steps ? s.steps[i] : 1;
         if (!kni_convert_failed(c) && step == 0) kni_convert_fail(c, KN_ERROR_ARGUMENT, "a step is 0");
         if (kni_convert_failed(c)) return;
-        starts[axis] = s.starts[i];
+        starts[axis] = start_of(c, s.starts[i], sizes[axis], step);
         stops[axis] = stop_of(s.stops[i], sizes[axis], step);
         steps[axis] = KNI_EXTENT(step);
         whole = whole && step == 1 && kni_extent_is(starts[axis], 0) && kni_extent_is(stops[axis], KN_END);

@@ -31,6 +31,44 @@ static void quick_gelu(kni_conversion *c, const kni_onnx_node *node, const kni_d
     out[0] = kni_swish_of(c, in[0], kni_node_real(node, "alpha", 1.702f));
 }
 
+/* Each step is rounded to the dtype. */
+static void scaled_silu(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
+                        kni_datum *out, int32_t n_out)
+{
+    kn_dtype dtype = kni_dtype_of(c, in[0]);
+    double alpha = kni_node_real(node, "alpha", 1);
+    (void)n_in, (void)n_out;
+    kni_datum x = kni_cast_to(c, in[0], kni_wide_dtype(dtype));
+    if (kni_is_given(in[1]))
+        x = kni_emit2(c, "mul", x, kni_cast_to(c, in[1], kni_dtype_of(c, x)));
+    else
+        x = kni_with_number(c, "mul", x, alpha);
+    x = kni_cast_to(c, x, dtype);
+    out[0] = kni_emit2(c, "mul", x, kni_emit1(c, "sigmoid", x));
+}
+
+static void same(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
+                 kni_datum *out, int32_t n_out)
+{
+    (void)c, (void)node, (void)n_in, (void)n_out;
+    out[0] = in[0];
+}
+
+/* Over all operands; the attributes choose what counts as not finite. */
+static void all_finite(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
+                       kni_datum *out, int32_t n_out)
+{
+    bool infinity = kni_node_int(node, "isinf_only", 0) != 0, nan = kni_node_int(node, "isnan_only", 0) != 0;
+    (void)n_out;
+    for (int32_t i = 0; i < n_in; i++) {
+        kni_datum bad = infinity ? kni_emit1(c, "isinf", in[i])
+                        : nan    ? kni_emit1(c, "isnan", in[i])
+                                 : kni_emit1(c, "logical_not", kni_emit1(c, "isfinite", in[i]));
+        kni_datum good = kni_emit1(c, "logical_not", kni_reduce_over(c, "any", bad, NULL, 0, false));
+        out[0] = i ? kni_emit2(c, "logical_and", out[0], good) : good;
+    }
+}
+
 /* The first half of the last axis times gelu of the second. */
 static void bias_split_gelu(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
                             kni_datum *out, int32_t n_out)
@@ -91,8 +129,10 @@ static double real_or_none(const kni_onnx_node *node, const char *name)
 
 static kni_datum activated(kni_conversion *c, const kni_onnx_node *node, kni_datum x)
 {
+    bool selu = !strcmp(kni_node_text(node, "activation", ""), "Selu");
     return kni_activation_of(c, kni_node_text(node, "activation", ""), x,
-                             real_or_none(node, "activation_alpha"), real_or_none(node, "activation_beta"));
+                             real_or_none(node, "activation_alpha"),
+                             real_or_none(node, selu ? "activation_gamma" : "activation_beta"));
 }
 
 static void fused_gemm(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
@@ -254,12 +294,15 @@ const kni_onnx_converter kni_onnx_fused[] = {
     ROW("SkipGroupNorm", kni_convert_skip_group_norm, "floats"),
     ROW("GatedRMSNorm", kni_convert_gated_rms_norm, "floats"),
 
+    ROW("BranchwiseRMSNorm", kni_convert_branch_rms_norm, "floats"),
+
     ROW("Gelu", bias_gelu, "floats"),
     ROW("BiasGelu", bias_gelu, "floats"),
     ROW("FastGelu", fast_gelu, "floats"),
     ROW("QuickGelu", quick_gelu, "floats"),
     ROW("BiasSplitGelu", bias_split_gelu, "floats"),
     ROW("BiasSoftmax", bias_softmax, "floats"),
+    ROW("ScaledSiLU", scaled_silu, "floats"),
     ROW("BiasAdd", bias_add, "floats"),
     ROW("GatedAdd", gated_add, "floats"),
     {"com.microsoft", "BiasDropout", 1, 0, bias_dropout, KNI_ONNX_RANDOM, "floats"},
@@ -272,6 +315,8 @@ const kni_onnx_converter kni_onnx_fused[] = {
     ROW("CausalConvWithState", kni_convert_causal_conv, "floats"),
     ROW("LinearAttention", kni_convert_linear_attention, "floats"),
 
+    ROW("MoE", kni_convert_experts, "floats"),
+    ROW("QMoE", kni_convert_quantized_experts, "floats"),
     ROW("FusedGemm", fused_gemm, "floats integers"),
     ROW("FusedMatMulActivation", fused_matmul, "floats"),
     ROW("GemmFastGelu", gemm_fast_gelu, "floats"),
@@ -290,8 +335,15 @@ const kni_onnx_converter kni_onnx_fused[] = {
     ROW("GridSample", as_standard, "floats"),
     ROW("Range", range, "floats integers"),
     ROW("Unique", unique, "floats integers"),
-    ROW("ExpandDims", expand_dims, "floats integers bool"),
+    ROW("ExpandDims", expand_dims, "floats integers bool strings"),
     ROW("TorchEmbedding", embedding, "floats"),
+    ROW("UnfoldTensor", kni_convert_unfold, "floats integers bool"),
+    ROW("WordConvEmbedding", kni_convert_word_conv, "i32"),
+    ROW("NGramRepeatBlock", kni_convert_ngram_block, "integers"),
+    ROW("MurmurHash3", kni_convert_murmur_hash, "floats integers strings"),
+    ROW("DynamicTimeWarping", kni_convert_time_warping, "floats"),
+    ROW("SampleOp", same, "floats integers bool strings"),
+    ROW("IsAllFinite", all_finite, "floats"),
 
     {"kiln", "Norm", 1, 0, kni_convert_own_norm, 0, "floats"},
     {"kiln", "Attention", 1, 0, kni_convert_own_attention, 0, "floats"},

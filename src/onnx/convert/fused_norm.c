@@ -65,6 +65,36 @@ void kni_convert_embed_layer_norm(kni_conversion *c, const kni_onnx_node *node, 
     if (n_out > 2 && kni_is_wanted(node, 2)) out[2] = x;
 }
 
+/* A norm for each branch, [.., branches, size]; num_branches tells them where they lie in one axis. The scale has elements for all branches
+   or for one. */
+void kni_convert_branch_rms_norm(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in,
+                                 int32_t n_in, kni_datum *out, int32_t n_out)
+{
+    kni_extent shape[KN_MAX_RANK], apart[KN_MAX_RANK], scales[KN_MAX_RANK];
+    int64_t branches = kni_node_int(node, "num_branches", 0);
+    int32_t rank = kni_extents_of(c, in[0], shape), wide = branches > 0 ? rank + 1 : rank;
+    (void)n_in, (void)n_out;
+    if (!kni_convert_failed(c) && (wide < 2 || wide > KN_MAX_RANK || branches < 0))
+        kni_convert_fail(c, KN_ERROR_SHAPE,
+                         "takes [.., branches, size], or [.., branches * size] with num_branches");
+    if (kni_convert_failed(c)) return;
+    for (int32_t i = 0; i < rank; i++) apart[i] = shape[i];
+    if (branches > 0) {
+        apart[wide - 1] = kni_extent_div(c, shape[rank - 1], KNI_EXTENT(branches));
+        apart[wide - 2] = KNI_EXTENT(branches);
+    }
+    kni_datum x = kni_cast_to(c, kni_reshape_to(c, in[0], apart, wide), KN_F32);
+    x = kni_rms_norm_of(c, x, KNI_ABSENT, wide - 1, kni_node_real(node, "epsilon", 1e-5));
+    if (kni_is_given(in[1])) {
+        kni_datum scale = kni_cast_to(c, in[1], KN_F32);
+        bool all = kni_rank_of(c, scale) == 1 &&
+                   !kni_extent_same(kni_extents_of(c, scale, scales) ? scales[0] : apart[0], apart[wide - 1]);
+        if (all) scale = kni_reshape_to(c, scale, apart + wide - 2, 2);
+        x = kni_emit2(c, "mul", x, scale);
+    }
+    out[0] = kni_reshape_to(c, kni_cast_to(c, x, kni_dtype_of(c, in[0])), shape, rank);
+}
+
 kni_datum kni_channels_first(kni_conversion *c, kni_datum x)
 {
     int32_t rank = kni_rank_of(c, x), axes[KN_MAX_RANK] = {0, rank - 1};

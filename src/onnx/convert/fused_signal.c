@@ -148,17 +148,22 @@ void kni_convert_crop_and_resize(kni_conversion *c, const kni_onnx_node *node, c
         return;
     }
     kni_datum y = places(c, in[1], 0, e[2], crop[0]), x = places(c, in[1], 1, e[3], crop[1]);
+    bool nearest = strcmp(mode, "nearest") == 0;
     kni_extent boxes = kni_extent_of(c, in[1], 0);
     kni_extent plane[] = {boxes, KNI_EXTENT(crop[0]), KNI_EXTENT(crop[1])};
     kni_datum within = kni_emit2(c, "logical_and", kni_unsqueeze_at(c, inside(c, y, e[2]), 2),
                                  kni_unsqueeze_at(c, inside(c, x, e[3]), 1));
+    if (nearest) { /* the middle between two elements belongs to the later one; grid_sample would take the even one */
+        y = kni_emit1(c, "floor", kni_with_number(c, "add", y, 0.5));
+        x = kni_emit1(c, "floor", kni_with_number(c, "add", x, 0.5));
+    }
     kni_datum rows = kni_expand_to(c, kni_unsqueeze_at(c, as_grid(c, y, e[2]), 2), plane, 3);
     kni_datum columns = kni_expand_to(c, kni_unsqueeze_at(c, as_grid(c, x, e[3]), 1), plane, 3);
     kni_datum image = kni_emit(c, "take", KNI_LIST(in[0], in[2]), KNI_GIVE(KNI_WHOLE("axis", 0)));
     /* mode 0: nearest, 1: linear; padding 1: the nearest element of the edge */
-    kni_datum sample = kni_emit(c, "grid_sample", KNI_LIST(image, pairs_of(c, columns, rows)),
-                                KNI_GIVE(KNI_WHOLE("mode", strcmp(mode, "nearest") != 0),
-                                         KNI_WHOLE("padding", 1), KNI_WHOLE("align_corners", 1)));
+    kni_datum sample = kni_emit(
+        c, "grid_sample", KNI_LIST(image, pairs_of(c, columns, rows)),
+        KNI_GIVE(KNI_WHOLE("mode", !nearest), KNI_WHOLE("padding", 1), KNI_WHOLE("align_corners", 1)));
     double beyond = kni_node_real(node, "extrapolation_value", 0);
     out[0] = kni_emit3(c, "where", kni_unsqueeze_at(c, within, 1), sample,
                        kni_real_number(c, beyond, kni_dtype_of(c, sample)));

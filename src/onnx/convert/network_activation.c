@@ -66,6 +66,11 @@ kni_datum kni_activation_of(kni_conversion *c, const char *name, kni_datum x, do
     if (!strcmp(name, "Silu") || !strcmp(name, "Swish")) return kni_emit1(c, "silu", x);
     if (!strcmp(name, "Softplus"))
         return kni_emit(c, "softplus", &x, 1, KNI_GIVE(KNI_REAL("beta", 1), KNI_REAL("threshold", 1e30)));
+    if (!strcmp(name, "Selu")) { /* beta: what nodes call gamma */
+        kni_datum y = kni_emit(
+            c, "elu", &x, 1, KNI_GIVE(KNI_REAL("alpha", alpha == alpha ? alpha : 1.67326319217681884765625)));
+        return kni_with_number(c, "mul", y, beta == beta ? beta : 1.05070102214813232421875);
+    }
     if (!strcmp(name, "Clip")) {
         if (alpha == alpha) x = kni_with_number(c, "clamp_min", x, alpha);
         return beta == beta ? kni_with_number(c, "clamp_max", x, beta) : x;

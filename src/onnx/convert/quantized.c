@@ -191,5 +191,7 @@ const kni_onnx_converter kni_onnx_quantized[] = {
     MICROSOFT("QLinearReduceMean", kni_convert_qlinear_mean, "u8 i8"),
     MICROSOFT("QLinearWhere", kni_convert_qlinear_where, "u8 i8"),
     MICROSOFT("MatMulNBits", kni_convert_matmul_nbits, "floats"),
+    MICROSOFT("MatMulBnb4", kni_convert_matmul_bnb4, "floats"),
+    MICROSOFT("QEmbedLayerNormalization", kni_convert_quantized_embed_norm, "u8 i8"),
     MICROSOFT("GatherBlockQuantized", kni_convert_gather_blocks, "u4 i4 u8"),
     {NULL, NULL, 0, 0, NULL, 0, NULL}};

@@ -17,7 +17,8 @@ kni_convert_function kni_convert_matmul_integer, kni_convert_conv_integer, kni_c
 kni_convert_function kni_convert_qlinear_binary, kni_convert_qlinear_activation, kni_convert_qlinear_softmax,
     kni_convert_qlinear_global_pool, kni_convert_qlinear_pool, kni_convert_qlinear_concat,
     kni_convert_qlinear_mean, kni_convert_qlinear_where;
-kni_convert_function kni_convert_matmul_nbits, kni_convert_gather_blocks;
+kni_convert_function kni_convert_matmul_nbits, kni_convert_gather_blocks, kni_convert_matmul_bnb4,
+    kni_convert_quantized_embed_norm;
 
 /* ---- tools */
 
@@ -29,6 +30,8 @@ kni_datum kni_spread_over(kni_conversion *c, kni_datum given, kni_datum x, int64
 /* x / scale + zero in a dtype, rounded and within its range. Scale and zero broadcast to x; zero may be absent. */
 kni_datum kni_quantize_to(kni_conversion *c, kni_datum x, kni_datum scale, kni_datum zero, kn_dtype dtype,
                           bool saturate);
+/* The fields of 1, 2 or 4 bits of bytes along the last axis, the lowest first; x itself of 8. */
+kni_datum kni_unpacked_bits(kni_conversion *c, kni_datum x, int64_t bits);
 /* (x - zero) scale in the dtype of scale. */
 kni_datum kni_dequantized(kni_conversion *c, kni_quantized q);
 /* The same for operands at, at + 1 and at + 2, whose scale and zero point have one element. */

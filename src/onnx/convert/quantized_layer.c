@@ -94,8 +94,7 @@ void kni_convert_qlinear_where(KNI_CONVERTS)
 
 /* ---- weights in blocks */
 
-/* Bytes [..., n] as their fields of `bits` bits, the lowest first: [..., n * 8 / bits]. */
-static kni_datum unpacked(kni_conversion *c, kni_datum x, int64_t bits)
+kni_datum kni_unpacked_bits(kni_conversion *c, kni_datum x, int64_t bits)
 {
     kni_extent sizes[KN_MAX_RANK];
     const int64_t fields = 8 / bits;
@@ -133,7 +132,8 @@ static kni_datum zero_points(kni_conversion *c, const blocks *z, kni_datum given
     if (kni_is_whole(kni_dtype_of(c, given))) {
         const int64_t bytes = (z->across * z->bits + 7) / 8;
         given = kni_reshape_to(c, given, (kni_extent[]){KNI_EXTENT(z->outs), KNI_EXTENT(bytes)}, 2);
-        given = kni_slice_of(c, unpacked(c, given, z->bits), 1, KNI_EXTENT(0), KNI_EXTENT(z->across));
+        given =
+            kni_slice_of(c, kni_unpacked_bits(c, given, z->bits), 1, KNI_EXTENT(0), KNI_EXTENT(z->across));
     }
     return of_blocks(c, z, given, groups);
 }
@@ -144,12 +144,12 @@ static kni_datum block_weight(kni_conversion *c, const blocks *z, const kni_datu
     const int64_t whole = z->across * z->size;
     const kn_dtype dtype = kni_dtype_of(c, in[2]);
     const bool grouped = kni_is_given(in[4]);
-    kni_datum w = unpacked(c,
-                           kni_reshape_to(c, in[1],
-                                          (kni_extent[]){KNI_EXTENT(z->outs), KNI_EXTENT(z->across),
-                                                         KNI_EXTENT(z->size / (8 / z->bits))},
-                                          3),
-                           z->bits);
+    kni_datum w = kni_unpacked_bits(c,
+                                    kni_reshape_to(c, in[1],
+                                                   (kni_extent[]){KNI_EXTENT(z->outs), KNI_EXTENT(z->across),
+                                                                  KNI_EXTENT(z->size / (8 / z->bits))},
+                                                   3),
+                                    z->bits);
     const kni_extent flat[2] = {KNI_EXTENT(z->outs), KNI_EXTENT(whole)};
     if (grouped) w = kni_slice_of(c, kni_reshape_to(c, w, flat, 2), 1, KNI_EXTENT(0), KNI_EXTENT(z->ins));
     kni_datum scale = of_blocks(c, z, in[2], in[4]), zero = zero_points(c, z, in[3], in[4], dtype);
@@ -191,15 +191,28 @@ void kni_convert_gather_blocks(KNI_CONVERTS)
     const int32_t along = kni_axis_of(c, data, kni_node_int(node, "quantize_axis", 1));
     if (kni_convert_failed(c)) return;
     if (packed) {
-        data = unpacked(c, data, bits);
+        data = kni_unpacked_bits(c, data, bits);
         if (kni_is_given(zero)) {
-            zero = unpacked(c, zero, bits);
+            zero = kni_unpacked_bits(c, zero, bits);
             zero = kni_slice_of(c, zero, along, KNI_EXTENT(0), kni_extent_of(c, in[2], along));
-        } else {
-            zero = kni_real_number(c, (double)(1 << (bits - 1)), kni_dtype_of(c, in[2]));
         }
     }
+    if (!kni_is_given(zero) && kni_dtype_of(c, data) == KN_U8 && bits <= 8)
+        zero = kni_real_number(c, (double)(1 << (bits - 1)), kni_dtype_of(c, in[2]));
     const kni_quantized q = {data, kni_spread_over(c, in[2], data, along, block),
                              kni_spread_over(c, zero, data, along, block)};
     out[0] = kni_emit(c, "take", KNI_LIST(kni_dequantized(c, q), in[1]), KNI_GIVE(KNI_WHOLE("axis", axis)));
+}
+
+/* Ids, segments or none, bytes of the tables of words, positions and segments or none, of the scale and the bias, a mask or none; then
+   the five scales and the five zero points. */
+void kni_convert_quantized_embed_norm(KNI_CONVERTS)
+{
+    kni_datum plain[KNI_ONNX_ROOM] = {in[0],      in[1],      KNI_ABSENT, KNI_ABSENT,
+                                      KNI_ABSENT, KNI_ABSENT, KNI_ABSENT, in[7]};
+    KNI_UNUSED_COUNTS;
+    for (int32_t i = 0; i < 5; i++)
+        if (kni_is_given(in[2 + i]))
+            plain[2 + i] = kni_dequantized(c, (kni_quantized){in[2 + i], in[8 + i], in[13 + i]});
+    kni_convert_embed_layer_norm(c, node, plain, 9, out, n_out);
 }

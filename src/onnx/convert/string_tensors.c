@@ -149,6 +149,8 @@ static const mover movers[] = {
     {"", "Shape", NONE_OF_THEM},
     {"", "Size", NONE_OF_THEM},
     {"ai.onnx.ml", "ArrayFeatureExtractor", FIRST},
+    {"com.microsoft", "ExpandDims", FIRST},
+    {"com.microsoft", "GatherND", FIRST},
 };
 
 static const mover *mover_of(const kni_onnx_node *node)
