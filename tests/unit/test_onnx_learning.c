@@ -145,9 +145,32 @@ static void test_machine(void)
     kn_onnx_free(model);
 }
 
+/* The leaf of the false branch has three weights for the only target, of which the first counts. */
+static void test_repeated_weights(void)
+{
+    onnx_message n = onnx_node("TreeEnsembleRegressor", "x", "y");
+    onnx_attribute_ints(&n, "nodes_treeids", (const int64_t[]){0, 0, 0}, 3);
+    onnx_attribute_ints(&n, "nodes_nodeids", (const int64_t[]){0, 1, 2}, 3);
+    onnx_attribute_ints(&n, "nodes_featureids", (const int64_t[]){0, 0, 0}, 3);
+    onnx_attribute_words(&n, "nodes_modes", "BRANCH_LEQ LEAF LEAF");
+    onnx_attribute_floats(&n, "nodes_values", (const float[]){1, 0, 0}, 3);
+    onnx_attribute_ints(&n, "nodes_truenodeids", (const int64_t[]){1, 0, 0}, 3);
+    onnx_attribute_ints(&n, "nodes_falsenodeids", (const int64_t[]){2, 0, 0}, 3);
+    onnx_attribute_ints(&n, "target_treeids", (const int64_t[]){0, 0, 0, 0}, 4);
+    onnx_attribute_ints(&n, "target_nodeids", (const int64_t[]){1, 2, 2, 2}, 4);
+    onnx_attribute_ints(&n, "target_ids", (const int64_t[]){0, 0, 0, 0}, 4);
+    onnx_attribute_floats(&n, "target_weights", (const float[]){7, 2, 2, 5}, 4);
+    onnx_attribute_int(&n, "n_targets", 1);
+    kn_onnx model = open_node(n, 1, "y", FLOAT);
+    kn_tensor x = column((const float[]){0, 2}, 2, 1);
+    CHECK_VALUES(onnx_give(model, &x, 1), 0, 7, 2);
+    kn_onnx_free(model);
+}
+
 int main(void)
 {
     test_comparisons();
+    test_repeated_weights();
     test_wrong_trees();
     test_labels();
     test_machine();

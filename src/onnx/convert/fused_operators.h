@@ -8,8 +8,8 @@ kni_convert_function kni_convert_skip_layer_norm, kni_convert_skip_rms_norm, kni
     kni_convert_fused_group_norm, kni_convert_skip_group_norm, kni_convert_gated_rms_norm,
     kni_convert_branch_rms_norm;
 kni_convert_function kni_convert_experts, kni_convert_quantized_experts;
-kni_convert_function kni_convert_unfold, kni_convert_word_conv, kni_convert_ngram_block, kni_convert_murmur_hash,
-    kni_convert_time_warping;
+kni_convert_function kni_convert_unfold, kni_convert_word_conv, kni_convert_ngram_block,
+    kni_convert_murmur_hash, kni_convert_time_warping;
 kni_convert_function kni_convert_fused_conv, kni_convert_nhwc_conv, kni_convert_nhwc_max_pool,
     kni_convert_transpose_dynamic_pads;
 kni_convert_function kni_convert_rfft, kni_convert_irfft, kni_convert_complex_mul,

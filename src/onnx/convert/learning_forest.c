@@ -227,6 +227,21 @@ static bool read_votes(kni_conversion *c, const kni_onnx_node *node, const char 
     return true;
 }
 
+/* Of one target the first weight of a leaf counts, as in ONNX Runtime: skl2onnx writes the number of a leaf as often as there are classes. */
+static bool keep_first_votes(kni_conversion *c, kni_forest *f)
+{
+    int64_t kept = 0;
+    bool *seen = kni_convert_memory(c, (size_t)f->n_nodes, sizeof *seen);
+    if (!seen) return false;
+    for (int64_t i = 0; i < f->n_votes; i++) {
+        if (seen[f->votes[i].leaf]) continue;
+        seen[f->votes[i].leaf] = true;
+        f->votes[kept++] = f->votes[i];
+    }
+    f->n_votes = kept;
+    return true;
+}
+
 bool kni_forest_read_old(kni_conversion *c, const kni_onnx_node *node, const char *votes, int64_t n_targets,
                          kni_forest *f)
 {
@@ -241,7 +256,9 @@ bool kni_forest_read_old(kni_conversion *c, const kni_onnx_node *node, const cha
         if (!read_node(c, &l, ids, i, &f->nodes[i])) return false;
     f->n_nodes = l.n;
     f->n_targets = n_targets;
-    return find_roots(c, &l, ids, f) && read_votes(c, node, votes, ids, l.n, f) && finish(c, f);
+    if (!find_roots(c, &l, ids, f) || !read_votes(c, node, votes, ids, l.n, f)) return false;
+    if (n_targets == 1 && !strcmp(votes, "target") && !keep_first_votes(c, f)) return false;
+    return finish(c, f);
 }
 
 /* ---- TreeEnsemble: nodes and leaves are two lists. Leaves come behind the nodes here, then the nodes that a node with a set of
