@@ -34,7 +34,6 @@ static const struct {
     {"LessOrEqual", "less_equal"},
     {"Log", "log"},
     {"Max", "maximum"},
-    {"Mean", "add"},
     {"Min", "minimum"},
     {"Mul", "mul"},
     {"Neg", "neg"},
@@ -47,7 +46,6 @@ static const struct {
     {"Sinh", "sinh"},
     {"Sqrt", "sqrt"},
     {"Sub", "sub"},
-    {"Sum", "add"},
     {"Tan", "tan"},
     {"Xor", "logical_xor"},
 };
@@ -98,10 +96,26 @@ static void variadic(KNI_CONVERTS)
     for (int32_t i = 1; i < n_in; i++) out[0] = kni_emit2(c, op_of(node), out[0], in[i]);
 }
 
+/* The sum of all operands, of halves in f32 where it is `wide`, so that it is rounded once. */
+static kni_datum sum_of(kni_conversion *c, const kni_datum *in, int32_t n_in, bool wide)
+{
+    kni_datum sum = wide ? kni_widened(c, in[0]) : in[0];
+    for (int32_t i = 1; i < n_in; i++) sum = kni_emit2(c, "add", sum, wide ? kni_widened(c, in[i]) : in[i]);
+    return sum;
+}
+
+static void sum(KNI_CONVERTS)
+{
+    (void)node, (void)n_out;
+    out[0] = kni_cast_to(c, sum_of(c, in, n_in, n_in > 2), kni_dtype_of(c, in[0]));
+}
+
 static void mean(KNI_CONVERTS)
 {
-    variadic(c, node, in, n_in, out, n_out);
-    if (n_in > 1) out[0] = kni_emit2(c, "div", out[0], kni_real_number(c, n_in, kni_dtype_of(c, in[0])));
+    (void)node, (void)n_out;
+    kni_datum total = sum_of(c, in, n_in, n_in > 1);
+    if (n_in > 1) total = kni_emit2(c, "div", total, kni_real_number(c, n_in, kni_dtype_of(c, total)));
+    out[0] = kni_cast_to(c, total, kni_dtype_of(c, in[0]));
 }
 
 /* ---- arithmetic that depends on the dtype */
@@ -274,7 +288,7 @@ const kni_onnx_converter kni_onnx_math[] = {
     KNI_ONNX_ROW("Sinh", 9, unary, "floats"),
     KNI_ONNX_ROW("Sqrt", 1, unary, "floats"),
     KNI_ONNX_ROW("Sub", 1, binary, NUMBERS),
-    KNI_ONNX_ROW("Sum", 1, variadic, "floats"),
+    KNI_ONNX_ROW("Sum", 1, sum, "floats"),
     KNI_ONNX_ROW("Tan", 7, unary, "floats"),
     KNI_ONNX_ROW("Where", 9, where, "floats integers bool strings stored"),
     KNI_ONNX_ROW("Xor", 1, binary, "bool"),
