@@ -235,6 +235,30 @@ static void test_numbers_for_strings(void)
     kn_onnx_free(model);
 }
 
+/* Operators of com.microsoft take strings too: an axis before them, and hashes of their bytes. */
+static void test_further_operators(void)
+{
+    onnx_message g = {0}, words = onnx_tensor_head("x", STRING, ONNX_SIZES(2));
+    onnx_message expand = onnx_node("ExpandDims", "x axis", "wide"),
+                 hash = onnx_node("MurmurHash3", "wide", "y");
+    onnx_put_words(&words, 6, "ab c");
+    onnx_put_text(&expand, 7, "com.microsoft");
+    onnx_put_text(&hash, 7, "com.microsoft");
+    onnx_attribute_int(&hash, "positive", 0);
+    onnx_graph_tensor(&g, words);
+    onnx_graph_tensor(&g, onnx_int_constant("axis", 0));
+    onnx_graph_node(&g, expand);
+    onnx_graph_node(&g, hash);
+    onnx_graph_output(&g, onnx_value("y", onnx_type(6, NULL, -1)));
+    onnx_message m = onnx_model(g);
+    onnx_opset(&m, "com.microsoft", 1);
+    kn_onnx model = onnx_open(m);
+    kn_tensor y = onnx_give(model, NULL, 0);
+    CHECK(kn_rank(y) == 2 && kn_size(y, 0) == 1);
+    CHECK_VALUES(y, 0, -1681926305, -516762017);
+    kn_onnx_free(model);
+}
+
 /* Weights belong to sequences, not to places of the output. */
 static void test_word_counts(void)
 {
@@ -262,6 +286,7 @@ int main(void)
     test_letters();
     test_operators();
     test_numbers_for_strings();
+    test_further_operators();
     test_word_counts();
     kn_shutdown();
     onnx_free_kept();
