@@ -84,11 +84,12 @@ static int64_t bytes_cached(void) { return 0; }
 static bool is_large(size_t bytes) { return RECYCLE && bytes >= KNI_LARGE_MIN && !kni_arena_active(); }
 
 /* What is in use and what is kept together never pass what was in use at most, but for the quarter that sizes may
-   be rounded up by, and never the limit. */
+   be rounded up by, and never the limit. KNI_LARGE_ALWAYS may be kept in any case but for the limit. */
 static int64_t room_to_keep(void)
 {
     int64_t now = atomic_load(&bytes_now), room = atomic_load(&bytes_peak) - now, most = atomic_load(&limit);
     room += room / 4;
+    if (room < KNI_LARGE_ALWAYS) room = KNI_LARGE_ALWAYS;
     return most > 0 && most - now < room ? most - now : room;
 }
 
