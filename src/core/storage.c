@@ -1,5 +1,6 @@
 /* Making and freeing storages: header and data are one block. */
 #include "core/storage.h"
+#include "core/made_forms.h"
 
 enum { HEADER = 64 };
 _Static_assert(sizeof(kni_storage) <= HEADER, "the data would not stay aligned");
@@ -107,6 +108,7 @@ void kni_storage_break(kni_storage *promise, kn_tensor error)
 
 void kni_storage_destroy(kni_storage *s)
 {
+    kni_forms_free(s);
     release(s);
     kni_small_free(&kni_thread_self()->small, s, s->allocation);
 }

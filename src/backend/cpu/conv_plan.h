@@ -33,6 +33,7 @@ typedef struct {
 /* The elements of a tensor [batch, channels, sizes...] with its sizes as three axes. */
 typedef struct {
     char *data;
+    const char *end; /* of its last element */
     int dtype, bytes;
     int64_t batch, channel, sizes[KNI_CONV_AXES]; /* strides */
 } kni_conv_tensor;

@@ -14,13 +14,8 @@ enum {
     TILE = 64,                /* at least the rows and the columns of the largest register tile */
     PLANES_BYTES = 768 << 10, /* what a task copies at a time: a part of the second-level cache */
     PANEL_BYTES = 384 << 10,  /* weights that stay in the cache while columns pass */
-#ifdef KN_FREESTANDING
-    LONE_BYTES = 1 << 10,
-#else
-    LONE_BYTES = 16 << 10, /* results of a lone output channel that are kept on the stack */
-#endif
-    UNIT_WORK = 1 << 16,  /* products that a task should have at least */
-    ALONE_WORK = 1 << 18, /* below this the caller does it all */
+    UNIT_WORK = 1 << 16,      /* products that a task should have at least */
+    ALONE_WORK = 1 << 18,     /* below this the caller does it all */
     WANTED_UNITS = 8
 };
 
@@ -151,38 +146,34 @@ static void multiply_column(const target *t, const char *planes, const char *wei
     }
 }
 
-/* The same for a lone output channel (depthwise), whose few products would be outweighed by the bookkeeping of tiles:
-   all columns first, then row by row into the result. */
-static void multiply_lone(const target *t, const char *planes, const char *weights, int64_t o,
-                          int64_t columns)
+/* The same for a lone output channel of a lone channel (depthwise): rows of results straight from the planes. */
+static bool multiply_lone(const target *t, const char *planes, const char *weights, int64_t o)
 {
     const conv_job *job = t->job;
     const kni_conv_plan *p = &job->plan;
-    _Alignas(64) char row[LONE_BYTES + TILE * sizeof(double)];
-    const int64_t lanes = p->kernels->lanes, size = p->kernels->size, widest = lanes * p->kernels->vectors;
-    for (int64_t at = 0; at < columns; at += widest) {
-        const int64_t left = columns - at;
-        const kni_conv_product product = {
-            .depth = t->phase->depth,
-            .w = weights,
-            .x = planes + at * size,
-            .offsets = t->phase->offsets,
-            .y = row + at * size,
-            .rows = 1,
-            .vectors = (int)(left >= widest ? p->kernels->vectors : (left + lanes - 1) / lanes),
-            .separate = job->separate};
-        p->kernels->product(&product);
+    const kni_conv_phase *phase = t->phase;
+    const int64_t *sizes = job->y.sizes, size = p->kernels->size;
+    if (job->in_place || phase->depth > KNI_CONV_DEPTH || job->y.dtype != p->compute ||
+        phase->step[2] * sizes[2] != 1)
+        return false;
+    for (int64_t a = 0; a < t->count[0]; a++) {
+        int64_t to = o * job->y.channel;
+        to += ((t->first[0] + a) * phase->step[0] + phase->start[0]) * sizes[0];
+        to += (t->first[1] * phase->step[1] + phase->start[1]) * sizes[1];
+        to += t->first[2] + phase->start[2];
+        p->kernels->lone(&(kni_conv_lone){.depth = phase->depth,
+                                          .w = weights,
+                                          .x = planes + a * t->size[1] * t->size[2] * size,
+                                          .offsets = phase->offsets,
+                                          .x_row = t->size[2],
+                                          .rows = t->count[1],
+                                          .columns = t->count[2],
+                                          .y = t->y + to * size,
+                                          .y_row = phase->step[1] * sizes[1],
+                                          .bias = job->bias ? job->bias + o * size : NULL,
+                                          .separate = job->separate});
     }
-    const int64_t *steps = t->phase->step, *start = t->phase->start, *sizes = job->y.sizes;
-    for (int64_t a = 0; a < t->count[0]; a++)
-        for (int64_t b = 0; b < t->count[1]; b++) {
-            const int64_t to = ((t->first[0] + a) * steps[0] + start[0]) * sizes[0] +
-                               ((t->first[1] + b) * steps[1] + start[1]) * sizes[1] +
-                               (t->first[2] * steps[2] + start[2]) * sizes[2];
-            put_row(t, row + (a * t->size[1] + b) * t->size[2] * size,
-                    job->bias ? job->bias + o * size : NULL, t->y + (o * job->y.channel + to) * job->y.bytes,
-                    &(run){0, (int)t->count[2], 0}, 1);
-        }
+    return true;
 }
 
 /* One section of results of an image, group, band and range of output channels. */
@@ -192,11 +183,9 @@ static void multiply_phase(const target *t, const char *planes, int64_t group, i
     const int64_t lanes = p->kernels->lanes, widest = lanes * p->kernels->vectors;
     const int64_t columns = ((t->count[0] - 1) * t->size[1] + t->count[1] - 1) * t->size[2] + t->count[2];
     const char *weights = t->phase->weights + group * p->outs * t->phase->depth * p->kernels->size;
-    if (last - out == 1 && !t->job->in_place && columns * p->kernels->size <= LONE_BYTES) {
-        multiply_lone(t, planes, weights + out * t->phase->depth * p->kernels->size, group * p->outs + out,
-                      columns);
+    if (last - out == 1 &&
+        multiply_lone(t, planes, weights + out * t->phase->depth * p->kernels->size, group * p->outs + out))
         return;
-    }
     int64_t stay =
         PANEL_BYTES / (t->phase->depth * p->kernels->size + 1) / p->kernels->rows * p->kernels->rows;
     if (stay < p->kernels->rows) stay = p->kernels->rows;
@@ -321,22 +310,22 @@ static void cut(conv_job *job)
     job->units = images * job->parts;
 }
 
-static bool run_job(conv_job *job, const kni_tensor *x, const kni_type *w_type, const char *w)
+static bool run_job(conv_job *job, const kni_tensor *x, const kni_tensor *w, const char *weights)
 {
     const kni_conv_plan *p = &job->plan;
-    const int64_t weights = kni_count(w_type);
     cut(job);
     job->in_place = reads_in_place(job, x);
     kni_conv_part largest = whole_grid(p);
     largest.count[job->band_axis] = job->band;
     job->phases = kni_conv_phases_start(p, &largest);
     if (!job->phases) return false;
-    const double work = (double)weights / (double)p->groups * (double)(p->axes[0].count * p->axes[1].count) *
-                        (double)p->axes[2].count * (double)p->batch * (double)p->groups;
+    const double work = (double)kni_count(&w->type) / (double)p->groups *
+                        (double)(p->axes[0].count * p->axes[1].count) * (double)p->axes[2].count *
+                        (double)p->batch * (double)p->groups;
     const double of_unit = work / (double)job->units + 1;
     job->units_of_task = of_unit < UNIT_WORK ? (int64_t)(UNIT_WORK / of_unit) + 1 : 1;
     const int64_t tasks = (job->units + job->units_of_task - 1) / job->units_of_task;
-    kni_conv_pack_weights(p, job->phases, w, work >= ALONE_WORK);
+    kni_conv_pack_weights(p, job->phases, w, weights, work >= ALONE_WORK);
     if (work >= ALONE_WORK)
         kni_parallel_for(tasks, run_task, job);
     else
@@ -368,7 +357,7 @@ static kn_status run_conv(const kn_record *r, bool transposed)
         return KN_ERROR_MEMORY;
     }
     job.bias = added.data;
-    bool good = run_job(&job, x, &w->type, packed.data);
+    bool good = run_job(&job, x, w, packed.data);
     if (good) kni_conv_padding_mend(&job.plan, &job.x, packed.data, added.data, &job.y);
     kni_host_unborrow(&packed);
     kni_host_unborrow(&added);
