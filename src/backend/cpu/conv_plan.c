@@ -146,50 +146,83 @@ static void convert_rows(const kni_conv_plan *plan, const kni_conv_rows *f, cons
     }
 }
 
-/* to_end: of all planes. */
-static void fill_plane(const kni_conv_plan *plan, const plane_axis p[KNI_CONV_AXES], const kni_conv_tensor *x,
+/* One of a channel's planes: where its axes and their parts inside of the source lie. All but the addresses is the same for all channels. */
+typedef struct {
+    int64_t before[2], filled[2], size[2]; /* along the first two axes: zeros, what is filled, all */
+    int64_t from,
+        from_step; /* elements of x: of the first that is filled, and from one to the next along the first axis */
+    kni_conv_rows rows;
+} plane_fill;
+
+static plane_fill plane_fill_of(const kni_conv_plan *plan, const kni_conv_part *part,
+                                const kni_conv_tensor *x, int64_t plane)
+{
+    const int64_t last = plane % plan->axes[2].planes, rest = plane / plan->axes[2].planes;
+    const plane_axis p[KNI_CONV_AXES] = {axis_of(plan, part, 0, rest / plan->axes[1].planes),
+                                         axis_of(plan, part, 1, rest % plan->axes[1].planes),
+                                         axis_of(plan, part, 2, last)};
+    plane_fill f = {.from_step = p[0].step * x->sizes[0]};
+    int64_t low[KNI_CONV_AXES], high[KNI_CONV_AXES];
+    for (int i = 0; i < KNI_CONV_AXES; i++) {
+        inside(&p[i], &low[i], &high[i]);
+        f.from += (p[i].start + low[i] * p[i].step) * x->sizes[i];
+        if (i == 2) break;
+        f.before[i] = low[i];
+        f.filled[i] = high[i] - low[i];
+        f.size[i] = p[i].size;
+    }
+    f.rows = (kni_conv_rows){.from_end = x->end,
+                             .rows = high[2] > low[2] ? f.filled[1] : 0,
+                             .row = p[2].size,
+                             .low = low[2],
+                             .n = high[2] - low[2],
+                             .step = p[2].step * x->sizes[2],
+                             .from_row = p[1].step * x->sizes[1]};
+    return f;
+}
+
+/* from: of the channel; to_end: of all planes. */
+static void fill_plane(const kni_conv_plan *plan, const plane_fill *f, const kni_conv_tensor *x,
                        const char *from, char *to, const char *to_end)
 {
-    const int64_t row = p[2].size * plan->kernels->size;
-    int64_t low[KNI_CONV_AXES], high[KNI_CONV_AXES];
-    for (int i = 0; i < KNI_CONV_AXES; i++) inside(&p[i], &low[i], &high[i]);
-    from += (p[2].start + low[2] * p[2].step) * x->sizes[2] * x->bytes;
-    from += (p[1].start + low[1] * p[1].step) * x->sizes[1] * x->bytes;
-    kni_conv_rows rows = {.to_end = to_end,
-                          .from_end = x->end,
-                          .rows = high[2] > low[2] ? high[1] - low[1] : 0,
-                          .row = p[2].size,
-                          .low = low[2],
-                          .n = high[2] - low[2],
-                          .step = p[2].step * x->sizes[2],
-                          .from_row = p[1].step * x->sizes[1]};
-    for (int64_t u = 0; u < p[0].size; u++, to += p[1].size * row) {
-        const int64_t filled = u >= low[0] && u < high[0] ? rows.rows : 0, before = filled ? low[1] : 0;
-        memset(to, 0, (size_t)(before * row));
-        rows.to = to + before * row;
-        rows.from = from + (u * p[0].step + p[0].start) * x->sizes[0] * x->bytes;
-        if (filled && x->dtype == plan->compute)
+    const int64_t row = f->rows.row * plan->kernels->size, slab = f->size[1] * row;
+    kni_conv_rows rows = f->rows;
+    rows.to_end = to_end;
+    from += f->from * x->bytes;
+    for (int64_t u = 0; u < f->size[0]; u++, to += slab) {
+        const int64_t at = u - f->before[0];
+        if (at < 0 || at >= f->filled[0] || rows.rows == 0) {
+            memset(to, 0, (size_t)slab);
+            continue;
+        }
+        const int64_t before = f->before[1] * row, filled = rows.rows * row;
+        if (before) memset(to, 0, (size_t)before);
+        rows.to = to + before;
+        rows.from = from + at * f->from_step * x->bytes;
+        if (x->dtype == plan->compute)
             plan->kernels->fill(&rows);
-        else if (filled)
+        else
             convert_rows(plan, &rows, x);
-        memset(to + (before + filled) * row, 0, (size_t)((p[1].size - before - filled) * row));
+        if (slab > before + filled) memset(to + before + filled, 0, (size_t)(slab - before - filled));
     }
 }
 
+/* Channel by channel in ascending order, as the kernels ask for. */
 void kni_conv_fill_planes(const kni_conv_plan *plan, const kni_conv_part *part, const kni_conv_tensor *x,
                           int64_t n, int64_t first, int64_t channels, void *planes)
 {
-    const kni_conv_axis *a = plan->axes;
-    int64_t plane = kni_conv_planes_size(plan, part, 1) / plan->planes * plan->kernels->size;
+    enum { KEPT = 9 };
+    const int64_t plane = kni_conv_planes_size(plan, part, 1) / plan->planes * plan->kernels->size;
+    const bool keeps = plan->planes <= KEPT;
+    plane_fill kept[KEPT], one;
     char *to = planes;
     const char *end = to + channels * plan->planes * plane;
+    for (int64_t i = 0; keeps && i < plan->planes; i++) kept[i] = plane_fill_of(plan, part, x, i);
     for (int64_t c = 0; c < channels; c++) {
         const char *from = x->data + (n * x->batch + (first + c) * x->channel) * x->bytes;
         for (int64_t i = 0; i < plan->planes; i++, to += plane) {
-            plane_axis p[KNI_CONV_AXES] = {axis_of(plan, part, 0, i / a[2].planes / a[1].planes),
-                                           axis_of(plan, part, 1, i / a[2].planes % a[1].planes),
-                                           axis_of(plan, part, 2, i % a[2].planes)};
-            fill_plane(plan, p, x, from, to, end);
+            if (!keeps) one = plane_fill_of(plan, part, x, i);
+            fill_plane(plan, keeps ? &kept[i] : &one, x, from, to, end);
         }
     }
 }

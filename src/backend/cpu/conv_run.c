@@ -1,5 +1,6 @@
 /* conv and transposed conv on the CPU: weights are packed once, then tasks copy their part of the source into planes
    and multiply register tiles of results, which a last step adds the bias to and puts in place. */
+#include "backend/cpu/conv_few.h"
 #include "backend/cpu/conv_pack.h"
 #include "backend/cpu/conv_padding.h"
 #include "backend/cpu/conv_pointwise.h"
@@ -357,7 +358,9 @@ static kn_status run_conv(const kn_record *r, bool transposed)
         return KN_ERROR_MEMORY;
     }
     job.bias = added.data;
-    bool good = run_job(&job, x, w, packed.data);
+    bool good = kni_conv_is_few(&job.plan, &job.x, &job.y)
+                    ? kni_conv_few(&job.plan, &job.x, w, packed.data, added.data, &job.y)
+                    : run_job(&job, x, w, packed.data);
     if (good) kni_conv_padding_mend(&job.plan, &job.x, packed.data, added.data, &job.y);
     kni_host_unborrow(&packed);
     kni_host_unborrow(&added);

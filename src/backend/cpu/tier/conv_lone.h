@@ -50,8 +50,8 @@ static inline __attribute__((always_inline)) void lone_of(const kni_conv_lone *l
 
 typedef void lone_fn(const kni_conv_lone *l, int64_t row, int64_t at);
 
-/* As many rows together as keep the sums in registers and hide how long one takes; single ones for the rest. */
-#define FOR_LONE(X) X(8, 1) X(4, 2) X(2, 3) X(2, 4) X(1, 1) X(1, 2) X(1, 3) X(1, 4)
+/* As many rows together as keep the sums in registers and hide how long one takes, then fewer for the rest. */
+#define FOR_LONE(X) X(8, 1) X(4, 1) X(2, 1) X(1, 1) X(4, 2) X(2, 2) X(1, 2) X(2, 3) X(1, 3) X(2, 4) X(1, 4)
 #define DEFINE_LONE(r, v)                                                                                    \
     static void lone_##r##_##v(const kni_conv_lone *l, int64_t row, int64_t at)                              \
     {                                                                                                        \
@@ -60,9 +60,9 @@ typedef void lone_fn(const kni_conv_lone *l, int64_t row, int64_t at);
         else                                                                                                 \
             lone_of(l, row, at, r, v, 0);                                                                    \
     }
+#define LIST_LONE(r, v) [v][r] = lone_##r##_##v,
 FOR_LONE(DEFINE_LONE)
-static lone_fn *const lone_together[LONE_VECTORS + 1] = {NULL, lone_8_1, lone_4_2, lone_2_3, lone_2_4};
-static lone_fn *const lone_single[LONE_VECTORS + 1] = {NULL, lone_1_1, lone_1_2, lone_1_3, lone_1_4};
+static lone_fn *const lone_tiles[LONE_VECTORS + 1][LONE_ROWS + 1] = {FOR_LONE(LIST_LONE)};
 static const int lone_rows[LONE_VECTORS + 1] = {0, 8, 4, 2, 2};
 
 static void conv_lone(const kni_conv_lone *l)
@@ -70,10 +70,12 @@ static void conv_lone(const kni_conv_lone *l)
     for (int64_t at = 0; at < l->columns; at += LONE_VECTORS * LANES) {
         const int64_t left = (l->columns - at + LANES - 1) / LANES;
         const int vectors = left < LONE_VECTORS ? (int)left : LONE_VECTORS;
-        int64_t row = 0;
-        for (; row + lone_rows[vectors] <= l->rows; row += lone_rows[vectors])
-            lone_together[vectors](l, row, at);
-        for (; row < l->rows; row++) lone_single[vectors](l, row, at);
+        for (int64_t row = 0; row < l->rows;) {
+            int rows = lone_rows[vectors];
+            while (rows > l->rows - row) rows /= 2;
+            lone_tiles[vectors][rows](l, row, at);
+            row += rows;
+        }
     }
 }
 
