@@ -53,13 +53,22 @@ static void *remove_at(int i)
     return p;
 }
 
-void *kni_large_take(size_t size)
+void *kni_large_take(size_t *size, size_t most)
 {
     void *p = NULL;
-    if (kni_large_bytes() < (int64_t)size) return NULL;
+    if (kni_large_bytes() < (int64_t)*size) return NULL;
     kni_guard_lock(&lock);
-    for (int i = n_blocks - 1; i >= 0 && !p; i--)
-        if (blocks[i].size == size) p = remove_at(i);
+    int best = -1;
+    for (int i = n_blocks - 1; i >= 0; i--) {
+        const size_t have = blocks[i].size;
+        if (have < *size || have > most || (best >= 0 && have >= blocks[best].size)) continue;
+        best = i;
+        if (have == *size) break;
+    }
+    if (best >= 0) {
+        *size = blocks[best].size;
+        p = remove_at(best);
+    }
     kni_guard_unlock(&lock);
     return p;
 }

@@ -21,8 +21,8 @@ size_t kni_large_alignment(size_t size);
 /* Asks the system for huge pages under a fresh block. */
 void kni_large_advise(void *p, size_t size);
 
-/* A kept block of exactly this size, NULL when there is none. */
-void *kni_large_take(size_t size);
+/* The smallest kept block of *size bytes or more, of `most` at most, and its size; NULL when there is none. */
+void *kni_large_take(size_t *size, size_t most);
 /* Keeps a block, and gives the oldest ones up until at most `most` bytes are kept; false when it does not fit. */
 bool kni_large_keep(void *p, size_t size, int64_t most);
 /* Frees the oldest blocks until at most `most` bytes are kept. */

@@ -189,10 +189,14 @@ static void list_of_kept_blocks(void)
         made[i] = aligned_alloc(STEP, size);
         CHECK(made[i] && kni_large_keep(made[i], size, INT64_MAX));
     }
-    for (int i = 0; i < MORE; i++) CHECK(kni_large_take((size_t)(i + 1) * STEP) == NULL);
+    for (int i = 0; i < MORE; i++)
+        CHECK(kni_large_take(&(size_t){(size_t)(i + 1) * STEP}, (size_t)(i + 1) * STEP) == NULL);
+    size_t size = STEP; /* of those that are larger the smallest */
+    void *smallest = kni_large_take(&size, SIZE_MAX);
+    CHECK(smallest == made[MORE] && size == (MORE + 1) * STEP && kni_large_keep(smallest, size, INT64_MAX));
     for (int i = 0; i < HELD; i++) {
         int k = MORE + (i * 37 + HELD - 1) % HELD; /* the newest first, then any */
-        void *p = kni_large_take((size_t)(k + 1) * STEP);
+        void *p = kni_large_take(&(size_t){(size_t)(k + 1) * STEP}, (size_t)(k + 1) * STEP);
         CHECK(p == made[k]);
         free(p);
     }
