@@ -132,17 +132,33 @@ static bool multiply(const kni_conv_plan *p, const char *patches, kni_tensor *w,
     return kni_gemm(&g);
 }
 
+/* Whether the image itself is the patches: a kernel of one tap over positions that lie behind each other. */
+static bool is_plain(const kni_conv_plan *p, const kni_conv_tensor *x)
+{
+    int64_t step = 1;
+    for (int i = KNI_CONV_AXES - 1; i >= 0; i--) {
+        const kni_conv_axis *a = &p->axes[i];
+        if (a->taps != 1 || a->stride != 1 || a->padding != 0 || a->source != a->target) return false;
+        if (a->target != 1 && x->sizes[i] != step) return false;
+        step *= a->target;
+    }
+    return p->channels == 1 || x->channel == step;
+}
+
 bool kni_conv_few(const kni_conv_plan *p, const kni_conv_tensor *x, kni_tensor *w, const char *weights,
                   const char *bias, const kni_conv_tensor *y)
 {
     _Alignas(64) char small[SMALL_BYTES];
-    const size_t bytes = (size_t)(p->channels * kni_conv_taps(p) * positions_of(p) * p->kernels->size);
+    const bool plain = is_plain(p, x);
+    const size_t bytes =
+        plain ? 0 : (size_t)(p->channels * kni_conv_taps(p) * positions_of(p) * p->kernels->size);
     char *patches = bytes <= SMALL_BYTES ? small : kni_allocate(bytes);
     bool good = patches != NULL;
     for (int64_t n = 0; n < p->batch && good; n++)
         for (int64_t group = 0; group < p->groups && good; group++) {
-            fill_patches(p, x, n, group, patches);
-            good = multiply(p, patches, w, weights, bias, y, n, group);
+            const char *image = x->data + (n * x->batch + group * p->channels * x->channel) * x->bytes;
+            if (!plain) fill_patches(p, x, n, group, patches);
+            good = multiply(p, plain ? image : patches, w, weights, bias, y, n, group);
         }
     if (patches && patches != small) kni_free(patches, bytes);
     return good;

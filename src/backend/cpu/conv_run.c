@@ -349,7 +349,8 @@ static kn_status run_conv(const kn_record *r, bool transposed)
     kni_borrowed packed = {NULL, 0}, added = {NULL, 0};
     job.x = kni_conv_tensor_of(x);
     job.y = kni_conv_tensor_of(y);
-    if (kni_conv_is_pointwise(&job.plan, &job.x))
+    const bool few = kni_conv_is_few(&job.plan, &job.x, &job.y);
+    if (!few && kni_conv_is_pointwise(&job.plan, &job.x))
         return kni_conv_pointwise(&job.plan, &job.x, w, bias, &job.y) ? KN_OK
                                                                       : kni_gemm_no_memory(r->row->name);
     if (!kni_host_borrow(w, job.plan.compute, &packed)) return KN_ERROR_MEMORY;
@@ -358,8 +359,7 @@ static kn_status run_conv(const kn_record *r, bool transposed)
         return KN_ERROR_MEMORY;
     }
     job.bias = added.data;
-    bool good = kni_conv_is_few(&job.plan, &job.x, &job.y)
-                    ? kni_conv_few(&job.plan, &job.x, w, packed.data, added.data, &job.y)
+    bool good = few ? kni_conv_few(&job.plan, &job.x, w, packed.data, added.data, &job.y)
                     : run_job(&job, x, w, packed.data);
     if (good) kni_conv_padding_mend(&job.plan, &job.x, packed.data, added.data, &job.y);
     kni_host_unborrow(&packed);

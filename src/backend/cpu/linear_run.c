@@ -60,7 +60,7 @@ static kn_status run_linear(const kn_record *r)
                        .bias_stride = bias ? bias->strides[0] : 0,
                        .reproducible = kni_reproducible()};
     kni_gemm_packed packed;
-    if (g.m > 1 && kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col)) g.b_packed = &packed;
+    if (kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col)) g.b_packed = &packed;
     bool good = kni_gemm(&g);
     kni_host_unborrow(&rows);
     return good ? KN_OK : kni_gemm_no_memory(r->row->name);
