@@ -146,22 +146,14 @@ static void convert_rows(const kni_conv_plan *plan, const kni_conv_rows *f, cons
     }
 }
 
-/* One of a channel's planes: where its axes and their parts inside of the source lie. All but the addresses is the same for all channels. */
-typedef struct {
-    int64_t before[2], filled[2], size[2]; /* along the first two axes: zeros, what is filled, all */
-    int64_t from,
-        from_step; /* elements of x: of the first that is filled, and from one to the next along the first axis */
-    kni_conv_rows rows;
-} plane_fill;
-
-static plane_fill plane_fill_of(const kni_conv_plan *plan, const kni_conv_part *part,
-                                const kni_conv_tensor *x, int64_t plane)
+static kni_conv_plane plane_of(const kni_conv_plan *plan, const kni_conv_part *part, const kni_conv_tensor *x,
+                               int64_t plane)
 {
     const int64_t last = plane % plan->axes[2].planes, rest = plane / plan->axes[2].planes;
     const plane_axis p[KNI_CONV_AXES] = {axis_of(plan, part, 0, rest / plan->axes[1].planes),
                                          axis_of(plan, part, 1, rest % plan->axes[1].planes),
                                          axis_of(plan, part, 2, last)};
-    plane_fill f = {.from_step = p[0].step * x->sizes[0]};
+    kni_conv_plane f = {.from_step = p[0].step * x->sizes[0]};
     int64_t low[KNI_CONV_AXES], high[KNI_CONV_AXES];
     for (int i = 0; i < KNI_CONV_AXES; i++) {
         inside(&p[i], &low[i], &high[i]);
@@ -182,7 +174,7 @@ static plane_fill plane_fill_of(const kni_conv_plan *plan, const kni_conv_part *
 }
 
 /* from: of the channel; to_end: of all planes. */
-static void fill_plane(const kni_conv_plan *plan, const plane_fill *f, const kni_conv_tensor *x,
+static void fill_plane(const kni_conv_plan *plan, const kni_conv_plane *f, const kni_conv_tensor *x,
                        const char *from, char *to, const char *to_end)
 {
     const int64_t row = f->rows.row * plan->kernels->size, slab = f->size[1] * row;
@@ -207,22 +199,27 @@ static void fill_plane(const kni_conv_plan *plan, const plane_fill *f, const kni
     }
 }
 
+void kni_conv_filler_start(kni_conv_filler *f, const kni_conv_plan *plan, const kni_conv_part *part,
+                           const kni_conv_tensor *x)
+{
+    f->part = *part;
+    f->plane_bytes = kni_conv_planes_size(plan, part, 1) / plan->planes * plan->kernels->size;
+    f->keeps = plan->planes <= KNI_CONV_KEPT_PLANES;
+    for (int64_t i = 0; f->keeps && i < plan->planes; i++) f->planes[i] = plane_of(plan, part, x, i);
+}
+
 /* Channel by channel in ascending order, as the kernels ask for. */
-void kni_conv_fill_planes(const kni_conv_plan *plan, const kni_conv_part *part, const kni_conv_tensor *x,
+void kni_conv_fill_planes(const kni_conv_filler *f, const kni_conv_plan *plan, const kni_conv_tensor *x,
                           int64_t n, int64_t first, int64_t channels, void *planes)
 {
-    enum { KEPT = 9 };
-    const int64_t plane = kni_conv_planes_size(plan, part, 1) / plan->planes * plan->kernels->size;
-    const bool keeps = plan->planes <= KEPT;
-    plane_fill kept[KEPT], one;
+    kni_conv_plane one;
     char *to = planes;
-    const char *end = to + channels * plan->planes * plane;
-    for (int64_t i = 0; keeps && i < plan->planes; i++) kept[i] = plane_fill_of(plan, part, x, i);
+    const char *end = to + channels * plan->planes * f->plane_bytes;
     for (int64_t c = 0; c < channels; c++) {
         const char *from = x->data + (n * x->batch + (first + c) * x->channel) * x->bytes;
-        for (int64_t i = 0; i < plan->planes; i++, to += plane) {
-            if (!keeps) one = plane_fill_of(plan, part, x, i);
-            fill_plane(plan, keeps ? &kept[i] : &one, x, from, to, end);
+        for (int64_t i = 0; i < plan->planes; i++, to += f->plane_bytes) {
+            if (!f->keeps) one = plane_of(plan, &f->part, x, i);
+            fill_plane(plan, f->keeps ? &f->planes[i] : &one, x, from, to, end);
         }
     }
 }

@@ -217,20 +217,20 @@ static kni_conv_part whole_grid(const kni_conv_plan *p)
     return part;
 }
 
-static const char *get_planes(const conv_job *job, const kni_conv_part *part, int64_t n, int64_t group)
+static const char *get_planes(const conv_job *job, const kni_conv_filler *filler, int64_t n, int64_t group)
 {
     const kni_conv_plan *p = &job->plan;
     if (job->in_place)
         return job->x.data + (n * job->x.batch + group * p->channels * job->x.channel) * job->x.bytes;
-    const int64_t size = kni_conv_planes_size(p, part, p->channels);
+    const int64_t size = kni_conv_planes_size(p, &filler->part, p->channels);
     char *planes = kni_workspace(KNI_WORKSPACE_TASK, (size_t)((size + TILE) * p->kernels->size));
     if (!planes) return NULL;
-    kni_conv_fill_planes(p, part, &job->x, n, group * p->channels, p->channels, planes);
+    kni_conv_fill_planes(filler, p, &job->x, n, group * p->channels, p->channels, planes);
     memset(planes + size * p->kernels->size, 0, (size_t)(TILE * p->kernels->size));
     return planes;
 }
 
-static void run_unit(conv_job *job, int64_t unit)
+static void run_unit(conv_job *job, int64_t unit, kni_conv_filler *filler, int64_t *filler_band)
 {
     const kni_conv_plan *p = &job->plan;
     const int64_t part_index = unit % job->parts, band = unit / job->parts % job->bands;
@@ -240,7 +240,11 @@ static void run_unit(conv_job *job, int64_t unit)
     kni_conv_part part = whole_grid(p);
     part.first[job->band_axis] += band * job->band;
     part.count[job->band_axis] = job->band;
-    const char *planes = get_planes(job, &part, n, group);
+    if (!job->in_place && *filler_band != band) {
+        kni_conv_filler_start(filler, p, &part, &job->x);
+        *filler_band = band;
+    }
+    const char *planes = get_planes(job, filler, n, group);
     if (!planes) {
         job->failed = true;
         return;
@@ -267,9 +271,12 @@ static void run_task(void *argument, int64_t task, int worker)
 {
     conv_job *job = argument;
     (void)worker;
+    kni_conv_filler filler;
+    int64_t filler_band = -1; /* the band that it is for */
     int64_t end = (task + 1) * job->units_of_task;
     if (end > job->units) end = job->units;
-    for (int64_t unit = task * job->units_of_task; unit < end; unit++) run_unit(job, unit);
+    for (int64_t unit = task * job->units_of_task; unit < end; unit++)
+        run_unit(job, unit, &filler, &filler_band);
 }
 
 /* ---- setting up. All that is decided here follows from the shapes. */
