@@ -21,7 +21,9 @@ import fetch
 
 ELEMENT_TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(int64)": np.int64,
                  "tensor(int32)": np.int32, "tensor(uint8)": np.uint8, "tensor(int8)": np.int8, "tensor(bool)": np.bool_}
-TOLD = re.compile(r"loaded in ([0-9.]+) ms; first run ([0-9.]+) ms;.* ([0-9.]+) ms in the middle; ([0-9.]+) ms of the processors")
+NUMBER = r"([0-9.]+) ms"
+WALL = re.compile(f"loaded in {NUMBER}; first run {NUMBER};.* {NUMBER} in the middle")
+PROCESSOR = re.compile(f"the processors' time: {NUMBER}, {NUMBER} and {NUMBER}")
 
 
 class row:  # pylint: disable=invalid-name
@@ -35,10 +37,6 @@ class row:  # pylint: disable=invalid-name
 
     def ratio(self, device):
         return self.least["theirs"] / self.least[device]
-
-
-def middle(times):
-    return sorted(times)[len(times) // 2] * 1e3
 
 
 class Timing:
@@ -68,24 +66,23 @@ class Timing:
             command += ["--output", f"{self.names[i]}={self.folder / f'out{i}.npy'}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=self.given.limit,
                               env={**os.environ, "KN_THREADS": str(self.given.threads)})
-        found = TOLD.search(done.stdout)
+        found = (PROCESSOR if self.given.processor else WALL).search(done.stdout)
         if done.returncode or not found:
             raise ValueError(f"{path} on {device}: {(done.stderr + done.stdout).strip()[-400:]}")
-        load, first, wall, processor = (float(x) for x in found.groups())
-        return load, first, processor if self.given.processor else wall
+        return [float(x) for x in found.groups()]
 
     def theirs(self, path, values, runs):
         clock = time.process_time if self.given.processor else time.perf_counter
-        begun = time.perf_counter()
+        begun = clock()
         session = self.comparison.session(path, True)
-        loaded = time.perf_counter()
+        loaded = clock()
         session.run(None, values)
-        first, times = time.perf_counter(), []
+        first, times = clock(), []
         for _ in range(runs):
             start = clock()
             session.run(None, values)
-            times.append(clock() - start)
-        return (loaded - begun) * 1e3, (first - loaded) * 1e3, min(times) * 1e3 if self.given.processor else middle(times)
+            times.append((clock() - start) * 1e3)
+        return (loaded - begun) * 1e3, (first - loaded) * 1e3, min(times) if self.given.processor else sorted(times)[runs // 2]
 
     def model(self, name, path, known, case):
         session = self.comparison.session(path, True)

@@ -12,6 +12,10 @@
 
 enum { SHOWN_STRINGS = 4 };
 
+typedef struct times {
+    double wall, processor; /* seconds; of all threads */
+} times;
+
 typedef struct job {
     const char *path, *device;
     bindings outputs;
@@ -22,7 +26,7 @@ typedef struct job {
     kn_onnx_port *in, *out;
     int32_t n_in, n_out;
     kn_onnx_value *given, *made;
-    double load_seconds;
+    times load;
 } job;
 
 static double seconds_of(clockid_t clock)
@@ -32,7 +36,16 @@ static double seconds_of(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static double now(void) { return seconds_of(CLOCK_MONOTONIC); }
+static times times_now(void)
+{
+    return (times){seconds_of(CLOCK_MONOTONIC), seconds_of(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+static times times_since(times begun)
+{
+    times now = times_now();
+    return (times){now.wall - begun.wall, now.processor - begun.processor};
+}
 
 /* ---- inputs */
 
@@ -113,20 +126,16 @@ static void free_made(job *j)
     }
 }
 
-typedef struct times {
-    double wall, processor; /* seconds; of all threads */
-} times;
-
 /* Waits for the outputs. */
 static kn_status run_once(job *j, times *t)
 {
-    double begun = now(), used = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    times begun = times_now();
     free_made(j);
     kn_scope scope = kn_scope_begin();
     kn_status s = kn_onnx_run_values(j->model, j->given, j->n_in, j->made, j->n_out);
     if (s == KN_OK) s = kn_sync(kn_device_current());
     kn_scope_end(scope, KN_NONE);
-    *t = (times){now() - begun, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - used};
+    *t = times_since(begun);
     return s;
 }
 
@@ -136,18 +145,18 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_times(const job *j, double first, times *all)
+static void print_times(const job *j, times first, times *all)
 {
     const size_t n = (size_t)j->repeat;
     double least = all[0].processor;
     for (size_t i = 1; i < n; i++)
         if (all[i].processor < least) least = all[i].processor;
     qsort(all, n, sizeof *all, by_size);
-    printf(
-        "loaded in %.3f ms; first run %.3f ms; %lld runs: %.3f ms at best, %.3f ms in the middle; %.3f ms of "
-        "the processors' time at best\n",
-        j->load_seconds * 1e3, first * 1e3, (long long)j->repeat, all[0].wall * 1e3, all[n / 2].wall * 1e3,
-        least * 1e3);
+    printf("loaded in %.3f ms; first run %.3f ms; %lld runs: %.3f ms at best, %.3f ms in the middle\n",
+           j->load.wall * 1e3, first.wall * 1e3, (long long)j->repeat, all[0].wall * 1e3,
+           all[n / 2].wall * 1e3);
+    printf("the processors' time: %.3f ms, %.3f ms and %.3f ms at best\n", j->load.processor * 1e3,
+           first.processor * 1e3, least * 1e3);
 }
 
 static int run_model(job *j)
@@ -157,7 +166,7 @@ static int run_model(job *j)
     if (!code && j->profile && kn_onnx_profile_begin(j->model)) code = kiln_run_failed();
     for (int64_t i = 0; i < j->repeat && !code && (j->repeat > 1 || j->profile); i++)
         if (run_once(j, &all[i])) code = kiln_run_failed();
-    if (!code && j->repeat > 1) print_times(j, first.wall, all);
+    if (!code && j->repeat > 1) print_times(j, first, all);
     if (!code && j->profile) {
         size_t n = kn_onnx_profile(j->model, NULL, 0);
         char *text = malloc(n + 1);
@@ -253,9 +262,9 @@ static int execute(job *j)
     if (j->device && !device) return kiln_run_failed();
     if (device) kn_device_use(device);
     kn_seed(NULL, (uint64_t)j->seed);
-    double begun = now();
+    times begun = times_now();
     j->model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = j->no_simplify});
-    j->load_seconds = now() - begun;
+    j->load = times_since(begun);
     if (!j->model) return kiln_run_failed();
     int code = describe(j);
     if (!code && j->dump) code = kiln_print_nodes(j->model);
