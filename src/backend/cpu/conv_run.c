@@ -17,7 +17,12 @@ enum {
     PANEL_BYTES = 384 << 10,  /* weights that stay in the cache while columns pass */
     UNIT_WORK = 1 << 16,      /* products that a task should have at least */
     ALONE_WORK = 1 << 18,     /* below this the caller does it all */
-    WANTED_UNITS = 8
+    WANTED_UNITS = 8,
+#ifdef KN_FREESTANDING
+    WORKERS = 1
+#else
+    WORKERS = KNI_MAX_THREADS
+#endif
 };
 
 typedef struct {
@@ -33,6 +38,7 @@ typedef struct {
     bool in_place; /* x itself is the planes */
     bool separate;
     _Atomic bool failed;
+    int64_t filled[WORKERS]; /* what each worker's planes hold: band and image, from 1 on; 0: nothing yet */
 } conv_job;
 
 /* ---- results */
@@ -217,20 +223,33 @@ static kni_conv_part whole_grid(const kni_conv_plan *p)
     return part;
 }
 
-static const char *get_planes(const conv_job *job, const kni_conv_filler *filler, int64_t n, int64_t group)
+/* What a worker goes through its units with. */
+typedef struct {
+    int worker;
+    kni_conv_filler filler;
+    int64_t band; /* that the filler is for; -1: none */
+} unit_worker;
+
+/* The planes of one image, group and band. Those of the unit before are still there where only the output channels are others. */
+static const char *get_planes(conv_job *job, const kni_conv_part *part, int64_t image, int64_t band,
+                              unit_worker *w)
 {
     const kni_conv_plan *p = &job->plan;
+    const int64_t group = image % p->groups, n = image / p->groups, held = image * job->bands + band + 1;
     if (job->in_place)
         return job->x.data + (n * job->x.batch + group * p->channels * job->x.channel) * job->x.bytes;
-    const int64_t size = kni_conv_planes_size(p, &filler->part, p->channels);
+    const int64_t size = kni_conv_planes_size(p, part, p->channels);
     char *planes = kni_workspace(KNI_WORKSPACE_TASK, (size_t)((size + TILE) * p->kernels->size));
-    if (!planes) return NULL;
-    kni_conv_fill_planes(filler, p, &job->x, n, group * p->channels, p->channels, planes);
+    if (!planes || job->filled[w->worker] == held) return planes;
+    if (w->band != band) kni_conv_filler_start(&w->filler, p, part, &job->x);
+    w->band = band;
+    kni_conv_fill_planes(&w->filler, p, &job->x, n, group * p->channels, p->channels, planes);
     memset(planes + size * p->kernels->size, 0, (size_t)(TILE * p->kernels->size));
+    job->filled[w->worker] = held;
     return planes;
 }
 
-static void run_unit(conv_job *job, int64_t unit, kni_conv_filler *filler, int64_t *filler_band)
+static void run_unit(conv_job *job, int64_t unit, unit_worker *w)
 {
     const kni_conv_plan *p = &job->plan;
     const int64_t part_index = unit % job->parts, band = unit / job->parts % job->bands;
@@ -240,11 +259,7 @@ static void run_unit(conv_job *job, int64_t unit, kni_conv_filler *filler, int64
     kni_conv_part part = whole_grid(p);
     part.first[job->band_axis] += band * job->band;
     part.count[job->band_axis] = job->band;
-    if (!job->in_place && *filler_band != band) {
-        kni_conv_filler_start(filler, p, &part, &job->x);
-        *filler_band = band;
-    }
-    const char *planes = get_planes(job, filler, n, group);
+    const char *planes = get_planes(job, &part, image, band, w);
     if (!planes) {
         job->failed = true;
         return;
@@ -270,13 +285,12 @@ static void run_unit(conv_job *job, int64_t unit, kni_conv_filler *filler, int64
 static void run_task(void *argument, int64_t task, int worker)
 {
     conv_job *job = argument;
-    (void)worker;
-    kni_conv_filler filler;
-    int64_t filler_band = -1; /* the band that it is for */
+    unit_worker w;
+    w.worker = worker;
+    w.band = -1;
     int64_t end = (task + 1) * job->units_of_task;
     if (end > job->units) end = job->units;
-    for (int64_t unit = task * job->units_of_task; unit < end; unit++)
-        run_unit(job, unit, &filler, &filler_band);
+    for (int64_t unit = task * job->units_of_task; unit < end; unit++) run_unit(job, unit, &w);
 }
 
 /* ---- setting up. All that is decided here follows from the shapes. */
