@@ -16,7 +16,8 @@ static int64_t positions_of(const kni_conv_plan *p)
 bool kni_conv_is_few(const kni_conv_plan *p, const kni_conv_tensor *x, const kni_conv_tensor *y)
 {
     return !p->transposed && positions_of(p) <= MOST_POSITIONS && p->outs >= LEAST_OUTS &&
-           p->channels * kni_conv_taps(p) >= LEAST_DEPTH && x->dtype == p->compute && y->dtype == p->compute;
+           p->channels * kni_conv_taps(p) >= LEAST_DEPTH && kni_gemm_takes(p->compute) &&
+           x->dtype == p->compute && y->dtype == p->compute;
 }
 
 /* Positions low .. high - 1 along an axis for which a tap lies inside, and the element that the first of them reads. */
