@@ -71,9 +71,9 @@ static void to_system(void *p, size_t bytes)
     kni_arena_free(p);
 }
 
-static void *take_kept(size_t bytes)
+static void *take_kept(size_t *bytes, bool larger)
 {
-    (void)bytes;
+    (void)bytes, (void)larger;
     return NULL;
 }
 
@@ -84,17 +84,24 @@ static int64_t bytes_cached(void) { return 0; }
 static bool is_large(size_t bytes) { return RECYCLE && bytes >= KNI_LARGE_MIN && !kni_arena_active(); }
 
 /* What is in use and what is kept together never pass what was in use at most, but for the quarter that sizes may
-   be rounded up by, and never the limit. */
+   be rounded up by, and never the limit. KNI_LARGE_ALWAYS may be kept in any case but for the limit. */
 static int64_t room_to_keep(void)
 {
     int64_t now = atomic_load(&bytes_now), room = atomic_load(&bytes_peak) - now, most = atomic_load(&limit);
     room += room / 4;
+    if (room < KNI_LARGE_ALWAYS) room = KNI_LARGE_ALWAYS;
     return most > 0 && most - now < room ? most - now : room;
 }
 
-static void *take_kept(size_t bytes)
+/* *bytes: what the block has, where it is larger. */
+static void *take_kept(size_t *bytes, bool larger)
 {
-    return KNI_UNLIKELY(is_large(bytes)) ? kni_large_take(kni_large_size(bytes)) : NULL;
+    if (KNI_LIKELY(!is_large(*bytes))) return NULL;
+    const size_t wanted = kni_large_size(*bytes);
+    size_t size = wanted;
+    void *p = kni_large_take(&size, larger ? 2 * wanted : wanted);
+    if (p && size > wanted) *bytes = size;
+    return p;
 }
 
 static void *large_from_system(size_t bytes)
@@ -134,19 +141,27 @@ void kni_cache_trim(void) { kni_large_trim(0); }
 static int64_t bytes_cached(void) { return kni_large_bytes(); }
 #endif
 
-void *kni_allocate(size_t bytes)
+static void *allocate(size_t *bytes, bool larger)
 {
-    if (bytes == 0) bytes = 1;
+    if (*bytes == 0) *bytes = 1;
     /* A quarter is more than sizes are rounded up by. */
-    if (bytes > (size_t)PTRDIFF_MAX / 4 * 3 || must_fail()) return NULL;
-    void *p = take_kept(bytes); /* before the limit is looked at, which may give kept blocks up */
-    if (KNI_UNLIKELY(!account((int64_t)bytes))) {
-        if (p) to_system(p, bytes);
+    if (*bytes > (size_t)PTRDIFF_MAX / 4 * 3 || must_fail()) return NULL;
+    void *p = take_kept(bytes, larger); /* before the limit is looked at, which may give kept blocks up */
+    if (KNI_UNLIKELY(!account((int64_t)*bytes))) {
+        if (p) to_system(p, *bytes);
         return NULL;
     }
-    if (!p) p = from_system(bytes);
-    if (!p) atomic_fetch_sub_explicit(&bytes_now, (int64_t)bytes, memory_order_relaxed);
+    if (!p) p = from_system(*bytes);
+    if (!p) atomic_fetch_sub_explicit(&bytes_now, (int64_t)*bytes, memory_order_relaxed);
     return p;
+}
+
+void *kni_allocate(size_t bytes) { return allocate(&bytes, false); }
+
+void *kni_allocate_at_least(size_t bytes, size_t *real)
+{
+    *real = bytes;
+    return allocate(real, true);
 }
 
 void kni_free(void *p, size_t bytes)

@@ -9,6 +9,8 @@
 
 /* Tensor data and other blocks, 64-byte aligned. bytes given to kni_free must be those asked for. */
 void *kni_allocate(size_t bytes);
+/* The same, or a larger block that is kept, at most twice as large; *real: the bytes to free it with. */
+void *kni_allocate_at_least(size_t bytes, size_t *real);
 void kni_free(void *p, size_t bytes);
 /* Copies the old content; the old block survives a failure. */
 void *kni_reallocate(void *p, size_t old_bytes, size_t new_bytes);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENTRIES = 64, HUGE_PAGE = 2 << 20, HUGE_MIN = 4 * HUGE_PAGE };
+enum { HUGE_PAGE = 2 << 20, HUGE_MIN = 4 * HUGE_PAGE };
 
 typedef struct kept {
     void *p;
@@ -19,7 +19,7 @@ typedef struct kept {
 } kept;
 
 static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_INNER);
-static kept blocks[ENTRIES]; /* the oldest first */
+static kept blocks[KNI_LARGE_ENTRIES]; /* the oldest first */
 static int n_blocks;
 static _Atomic int64_t bytes_kept; /* written under the lock */
 
@@ -53,13 +53,22 @@ static void *remove_at(int i)
     return p;
 }
 
-void *kni_large_take(size_t size)
+void *kni_large_take(size_t *size, size_t most)
 {
     void *p = NULL;
-    if (kni_large_bytes() < (int64_t)size) return NULL;
+    if (kni_large_bytes() < (int64_t)*size) return NULL;
     kni_guard_lock(&lock);
-    for (int i = n_blocks - 1; i >= 0 && !p; i--)
-        if (blocks[i].size == size) p = remove_at(i);
+    int best = -1;
+    for (int i = n_blocks - 1; i >= 0; i--) {
+        const size_t have = blocks[i].size;
+        if (have < *size || have > most || (best >= 0 && have >= blocks[best].size)) continue;
+        best = i;
+        if (have == *size) break;
+    }
+    if (best >= 0) {
+        *size = blocks[best].size;
+        p = remove_at(best);
+    }
     kni_guard_unlock(&lock);
     return p;
 }
@@ -69,7 +78,7 @@ bool kni_large_keep(void *p, size_t size, int64_t most)
     if ((int64_t)size > most) return false;
     kni_large_trim(most - (int64_t)size);
     kni_guard_lock(&lock);
-    void *oldest = n_blocks == ENTRIES ? remove_at(0) : NULL;
+    void *oldest = n_blocks == KNI_LARGE_ENTRIES ? remove_at(0) : NULL;
     blocks[n_blocks++] = (kept){p, size};
     atomic_fetch_add_explicit(&bytes_kept, (int64_t)size, memory_order_relaxed);
     kni_guard_unlock(&lock);

@@ -1,5 +1,6 @@
 /* Making and freeing storages: header and data are one block. */
 #include "core/storage.h"
+#include "core/made_forms.h"
 
 enum { HEADER = 64 };
 _Static_assert(sizeof(kni_storage) <= HEADER, "the data would not stay aligned");
@@ -21,8 +22,10 @@ static kni_storage *start(kni_storage *s, void *data, size_t bytes, size_t alloc
 kni_storage *kni_storage_new(size_t bytes)
 {
     if (bytes > (size_t)PTRDIFF_MAX - 2 * HEADER) return NULL;
-    kni_storage *s = kni_small_allocate(&kni_thread_self()->small, bytes + HEADER);
-    return s ? start(s, (char *)s + HEADER, bytes, bytes + HEADER) : NULL;
+    size_t real = bytes + HEADER;
+    kni_storage *s = real <= KNI_SMALL_MAX ? kni_small_allocate(&kni_thread_self()->small, real)
+                                           : kni_allocate_at_least(real, &real);
+    return s ? start(s, (char *)s + HEADER, bytes, real) : NULL;
 }
 
 /* A header alone, for memory from elsewhere. */
@@ -107,6 +110,7 @@ void kni_storage_break(kni_storage *promise, kn_tensor error)
 
 void kni_storage_destroy(kni_storage *s)
 {
+    kni_forms_free(s);
     release(s);
     kni_small_free(&kni_thread_self()->small, s, s->allocation);
 }

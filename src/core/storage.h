@@ -12,13 +12,16 @@ enum {
     KNI_STORAGE_DEVICE = 4, /* data is the device's name for its memory: no host may follow it */
     KNI_STORAGE_PENDING =
         8, /* the value is still to be computed: data is NULL until the queue that owes it runs */
-    KNI_STORAGE_FAILED = 16 /* it could not be computed; `error` says why */
+    KNI_STORAGE_FAILED = 16, /* it could not be computed; `error` says why */
+    KNI_STORAGE_LASTING = 32 /* its bytes never change again: `forms` holds what was made of them */
 };
 
 /* Who owes the memory of promises: submit computes all that is owed and keeps or breaks every promise. */
 typedef struct kni_debtor {
     void (*submit)(struct kni_debtor *debtor);
 } kni_debtor;
+
+typedef struct kni_made_form kni_made_form; /* made_forms.h */
 
 typedef struct kni_storage {
     _Atomic int32_t references;
@@ -28,7 +31,10 @@ typedef struct kni_storage {
     size_t allocation; /* of header and data together, 0 when wrapped */
     void (*release)(void *context);
     void *context; /* of a promise that is still owed: the debtor's own */
-    kni_debtor *debtor;
+    union {
+        kni_debtor *debtor;             /* of a promise */
+        _Atomic(kni_made_form *) forms; /* of a lasting storage */
+    };
     kn_tensor error; /* the poison of a broken promise */
 } kni_storage;
 

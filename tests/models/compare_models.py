@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 """Runs the models that fetch.py fetches with `kiln run` on random inputs and compares each output with ONNX Runtime's: every element
 within 1e-7 + 1e-3 of its size, or all within 1e-3 of the range of the output (2e-2 where the model rounds to 8 bits inside; where ONNX
-Runtime with and without its optimisations is further apart than that, as far as 1.5 times that, and the table says so). With --time both
-are timed, with the same number of threads. Needs the packages numpy and onnxruntime."""
+Runtime with and without its optimisations is further apart than that, as far as 1.5 times that, and the line says so). time_models.py
+times them. Needs the packages numpy and onnxruntime."""
 import argparse
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 import onnxruntime
@@ -190,29 +188,19 @@ class Comparison:
         name, given = wanted.run
         if id(given) not in self.results:
             path = self.given.models / f"{name}.onnx"
-            session, _ = self.reference(path, None, False)
+            session = self.session(path, False)
             values = self.inputs_of(session, given, np.random.default_rng(100))
             names = [o.name for o in session.get_outputs()]
             self.results[id(given)] = dict(zip(names, session.run(None, values)))
         return self.results[id(given)][wanted.output]
 
-    def reference(self, path, values, fast):
+    def session(self, path, fast):
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = self.given.threads
         if not fast:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        return session, values and session.run(None, values)
-
-    def time_reference(self, path, values):
-        session, _ = self.reference(path, values, True)
-        times = []
-        for _ in range(self.given.time):
-            begun = time.perf_counter()
-            session.run(None, values)
-            times.append(time.perf_counter() - begun)
-        return sorted(times)[len(times) // 2] * 1e3
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def kiln(self, path, values, names):
         command = [self.given.kiln, "run", path, "--device", self.given.device]
@@ -221,39 +209,34 @@ class Comparison:
             command += ["--input", f"{name}={self.folder / f'in{i}.npy'}"]
         for i, name in enumerate(names):
             command += ["--output", f"{name}={self.folder / f'out{i}.npy'}"]
-        if self.given.time:
-            command += ["--repeat", str(self.given.time)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=self.given.limit,
                               env={**os.environ, "KN_THREADS": str(self.given.threads)})
         if done.returncode:
             lines = (done.stderr + done.stdout).strip().splitlines()
             raise ValueError(lines[-1] if lines else f"it ended with {done.returncode}")
-        found = re.search(r"([0-9.]+) ms in the middle", done.stdout)
-        results = [np.load(self.folder / f"out{i}.npy") for i in range(len(names))]
-        return results, float(found.group(1)) if found else None
+        return [np.load(self.folder / f"out{i}.npy") for i in range(len(names))]
 
     def model(self, name, given, case):
-        """The line of a table: what is wrong (None: nothing), and both times."""
+        """What is wrong; None: nothing."""
         self.note = ""
         path = self.given.models / f"{name}.onnx"
         rng = np.random.default_rng(case)
-        session, _ = self.reference(path, None, False)
+        session = self.session(path, False)
         values = self.inputs_of(session, given, rng)
         names = [o.name for o in session.get_outputs()]
-        _, expected = self.reference(path, values, False)
+        expected = session.run(None, values)
         try:
-            results, ours = self.kiln(path, values, names)
+            results = self.kiln(path, values, names)
         except (ValueError, subprocess.TimeoutExpired) as error:
-            return str(error), None, None
+            return str(error)
         limit = 2e-2 if "int8" in name else 1e-3
         wrong = [f"{n}: {w}" for n, r, e in zip(names, results, expected) if (w := apart(r, e, limit))]
         if wrong and "int8" in name:
-            _, again = self.reference(path, values, True)
+            again = self.session(path, True).run(None, values)
             limits = [max(limit, 1.5 * share_of_range(a, e)) for a, e in zip(again, expected)]
             wrong = [f"{n}: {w}" for n, r, e, m in zip(names, results, expected, limits) if (w := apart(r, e, m))]
             self.note = f"ONNX Runtime is {max(limits) / 1.5:.2g} of the range from itself"
-        theirs = self.time_reference(path, values) if self.given.time else None
-        return "; ".join(wrong) or None, ours, theirs
+        return "; ".join(wrong) or None
 
 
 def main():
@@ -262,7 +245,6 @@ def main():
     arguments.add_argument("--models", type=pathlib.Path, default=fetch.FOLDER)
     arguments.add_argument("--device", default="cpu")
     arguments.add_argument("--threads", type=int, default=2)
-    arguments.add_argument("--time", type=int, default=0, metavar="RUNS", help="time so many runs of each")
     arguments.add_argument("--limit", type=int, default=600, help="seconds for a model")
     arguments.add_argument("names", nargs="*", help="models of the table; none: all")
     given = arguments.parse_args()
@@ -274,10 +256,9 @@ def main():
             if given.names and name not in given.names:
                 continue
             for case, inputs in enumerate(INPUTS.get(name, [{}])):
-                wrong, ours, theirs = comparison.model(name, inputs, case)
+                wrong = comparison.model(name, inputs, case)
                 passed, failed = passed + (wrong is None), failed + (wrong is not None)
-                times = f"  {ours:9.2f} ms  {theirs:9.2f} ms  {ours / theirs:6.2f}" if ours and theirs else ""
-                print(f"{'ok  ' if wrong is None else 'FAIL'} {name + ' ' + str(case):28}{times}  {wrong or comparison.note}", flush=True)
+                print(f"{'ok  ' if wrong is None else 'FAIL'} {name + ' ' + str(case):28}  {wrong or comparison.note}", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

@@ -146,10 +146,11 @@ enum { KEEPS_BLOCKS = 1 };
 #endif
 
 /* Large blocks are kept when freed, serve the next result of their size, and are given up for the limit and on
-   request. What is in use and what is kept never pass the peak together. */
+   request. What is in use and what is kept never pass the peak together, but for what may always be kept. */
 static void kept_blocks(void)
 {
-    enum { SIDE = 2048, BYTES = 4 * SIDE * SIDE };
+    enum { SIDE = 8192, BYTES = 4 * SIDE * SIDE };
+    _Static_assert(BYTES / 16 * 15 > KNI_LARGE_ALWAYS, "the bound by the peak is what is looked at");
     kn_memory_trim();
     CHECK(kn_memory_stats().bytes_cached == 0);
     int64_t before = kn_memory_stats().bytes_now;
@@ -177,10 +178,10 @@ static void kept_blocks(void)
     CHECK(kn_memory_stats().bytes_cached == 0);
 }
 
-/* The list of kept blocks holds 64: more take the places of the oldest, and each of the rest is found by its size. */
+/* The list of kept blocks is bounded: more take the places of the oldest, and each of the rest is found by its size. */
 static void list_of_kept_blocks(void)
 {
-    enum { HELD = 64, MORE = 3, STEP = 64 };
+    enum { HELD = KNI_LARGE_ENTRIES, MORE = 3, STEP = 64 };
     void *made[HELD + MORE];
     kn_memory_trim();
     for (int i = 0; i < HELD + MORE; i++) {
@@ -188,14 +189,36 @@ static void list_of_kept_blocks(void)
         made[i] = aligned_alloc(STEP, size);
         CHECK(made[i] && kni_large_keep(made[i], size, INT64_MAX));
     }
-    for (int i = 0; i < MORE; i++) CHECK(kni_large_take((size_t)(i + 1) * STEP) == NULL);
+    for (int i = 0; i < MORE; i++)
+        CHECK(kni_large_take(&(size_t){(size_t)(i + 1) * STEP}, (size_t)(i + 1) * STEP) == NULL);
+    size_t size = STEP; /* of those that are larger the smallest */
+    void *smallest = kni_large_take(&size, SIZE_MAX);
+    CHECK(smallest == made[MORE] && size == (MORE + 1) * STEP && kni_large_keep(smallest, size, INT64_MAX));
     for (int i = 0; i < HELD; i++) {
         int k = MORE + (i * 37 + HELD - 1) % HELD; /* the newest first, then any */
-        void *p = kni_large_take((size_t)(k + 1) * STEP);
+        void *p = kni_large_take(&(size_t){(size_t)(k + 1) * STEP}, (size_t)(k + 1) * STEP);
         CHECK(p == made[k]);
         free(p);
     }
     CHECK(kni_large_bytes() == 0);
+}
+
+/* Results of many sizes, as a model has them, cost no memory of the system from the second run on, though all of them together are
+   many times what is in use at once. */
+static void runs_take_no_memory(void)
+{
+    enum { SIZES = 40 };
+    kn_scope s = kn_scope_begin();
+    kn_device_use(kn_device_cpu());
+    kn_memory_trim();
+    int64_t after[3];
+    for (int run = 0; run < 3; run++) {
+        for (int i = 1; i <= SIZES; i++) kn_drop(kn_zeros(KN_SHAPE(5000 * i), KN_F32));
+        after[run] = kn_memory_stats().allocations;
+    }
+    if (KEEPS_BLOCKS) CHECK(after[2] == after[0]);
+    kn_device_use(kn_device_autodiff(kn_device_cpu()));
+    kn_scope_end(s, KN_NONE);
 }
 
 int main(void)
@@ -205,6 +228,7 @@ int main(void)
     results_take_memory();
     kept_blocks();
     list_of_kept_blocks();
+    runs_take_no_memory();
     sweep();
     CHECK(kn_shutdown() == 0);
     CHECK(kn_memory_stats().bytes_now == 0);

@@ -12,6 +12,10 @@
 
 enum { SHOWN_STRINGS = 4 };
 
+typedef struct times {
+    double wall, processor; /* seconds; of all threads */
+} times;
+
 typedef struct job {
     const char *path, *device;
     bindings outputs;
@@ -22,13 +26,25 @@ typedef struct job {
     kn_onnx_port *in, *out;
     int32_t n_in, n_out;
     kn_onnx_value *given, *made;
+    times load;
 } job;
 
-static double now(void)
+static double seconds_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static times times_now(void)
+{
+    return (times){seconds_of(CLOCK_MONOTONIC), seconds_of(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+static times times_since(times begun)
+{
+    times now = times_now();
+    return (times){now.wall - begun.wall, now.processor - begun.processor};
 }
 
 /* ---- inputs */
@@ -111,43 +127,53 @@ static void free_made(job *j)
 }
 
 /* Waits for the outputs. */
-static kn_status run_once(job *j, double *seconds)
+static kn_status run_once(job *j, times *t)
 {
-    double begun = now();
+    times begun = times_now();
     free_made(j);
     kn_scope scope = kn_scope_begin();
     kn_status s = kn_onnx_run_values(j->model, j->given, j->n_in, j->made, j->n_out);
     if (s == KN_OK) s = kn_sync(kn_device_current());
     kn_scope_end(scope, KN_NONE);
-    *seconds = now() - begun;
+    *t = times_since(begun);
     return s;
 }
 
 static int by_size(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    double x = ((const times *)a)->wall, y = ((const times *)b)->wall;
     return (x > y) - (x < y);
+}
+
+static void print_times(const job *j, times first, times *all)
+{
+    const size_t n = (size_t)j->repeat;
+    double least = all[0].processor;
+    for (size_t i = 1; i < n; i++)
+        if (all[i].processor < least) least = all[i].processor;
+    qsort(all, n, sizeof *all, by_size);
+    printf("loaded in %.3f ms; first run %.3f ms; %lld runs: %.3f ms at best, %.3f ms in the middle\n",
+           j->load.wall * 1e3, first.wall * 1e3, (long long)j->repeat, all[0].wall * 1e3,
+           all[n / 2].wall * 1e3);
+    printf("the processors' time: %.3f ms, %.3f ms and %.3f ms at best\n", j->load.processor * 1e3,
+           first.processor * 1e3, least * 1e3);
 }
 
 static int run_model(job *j)
 {
-    double *times = calloc((size_t)j->repeat, sizeof *times), first = 0;
-    int code = !times || run_once(j, &first) ? kiln_run_failed() : 0;
+    times *all = calloc((size_t)j->repeat, sizeof *all), first = {0, 0};
+    int code = !all || run_once(j, &first) ? kiln_run_failed() : 0;
     if (!code && j->profile && kn_onnx_profile_begin(j->model)) code = kiln_run_failed();
     for (int64_t i = 0; i < j->repeat && !code && (j->repeat > 1 || j->profile); i++)
-        if (run_once(j, &times[i])) code = kiln_run_failed();
-    if (!code && j->repeat > 1) {
-        qsort(times, (size_t)j->repeat, sizeof *times, by_size);
-        printf("first run %.3f ms; %lld runs: %.3f ms at best, %.3f ms in the middle\n", first * 1e3,
-               (long long)j->repeat, times[0] * 1e3, times[j->repeat / 2] * 1e3);
-    }
+        if (run_once(j, &all[i])) code = kiln_run_failed();
+    if (!code && j->repeat > 1) print_times(j, first, all);
     if (!code && j->profile) {
         size_t n = kn_onnx_profile(j->model, NULL, 0);
         char *text = malloc(n + 1);
         if (text && kn_onnx_profile(j->model, text, n + 1)) fputs(text, stdout);
         free(text);
     }
-    free(times);
+    free(all);
     return code;
 }
 
@@ -236,7 +262,9 @@ static int execute(job *j)
     if (j->device && !device) return kiln_run_failed();
     if (device) kn_device_use(device);
     kn_seed(NULL, (uint64_t)j->seed);
+    times begun = times_now();
     j->model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = j->no_simplify});
+    j->load = times_since(begun);
     if (!j->model) return kiln_run_failed();
     int code = describe(j);
     if (!code && j->dump) code = kiln_print_nodes(j->model);

@@ -37,12 +37,35 @@ typedef struct {
     bool separate;
 } kni_conv_gradient;
 
+/* y[r][j] = bias + sum over k of w[k] x[offsets[k] + r x_row + j] for j below columns and r below rows; depth is at most KNI_CONV_DEPTH.
+   Whole vectors of x are read. */
+typedef struct {
+    int64_t depth;
+    const void *w, *x;
+    const int64_t *offsets;
+    int64_t x_row, rows, columns;
+    void *y;
+    int64_t y_row;
+    const void *bias; /* NULL for none */
+    bool separate;
+} kni_conv_lone;
+
+/* Rows of a plane, `row` elements each: `low` zeros, n elements of the source that lie `step` apart, zeros. Nothing is written from to_end on,
+   or read from from_end on. */
+typedef struct {
+    void *to;
+    const void *to_end, *from, *from_end;
+    int64_t rows, row, low, n, step, from_row;
+} kni_conv_rows;
+
 /* sums[r] += sum over p of x[offsets[r] + at(p)] dy[p]: the same for one output channel, in 16 lanes by the inner
    position and a fixed tree. Uses rows, not vectors. */
 typedef struct {
     int lanes, rows, vectors; /* of the largest tile */
     int size;                 /* of an element in bytes */
     void (*product)(const kni_conv_product *p);
+    void (*lone)(const kni_conv_lone *l);
+    void (*fill)(const kni_conv_rows *rows);
     void (*gradient)(const kni_conv_gradient *g);
     void (*dots)(const kni_conv_gradient *g);
 } kni_conv_kernels;

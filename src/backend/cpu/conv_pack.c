@@ -1,6 +1,8 @@
 /* Sections of a convolution's results, offsets of taps in the planes, and packed weights. */
 #include "backend/cpu/conv_pack.h"
 #include "backend/cpu/gemm_workspace.h"
+#include "backend/host/host.h"
+#include "core/made_forms.h"
 #include "core/thread_pool.h"
 
 int64_t kni_conv_phase_count(const kni_conv_plan *p)
@@ -54,11 +56,16 @@ static void set_offsets(const kni_conv_plan *p, const kni_conv_part *part, const
     }
 }
 
+static int64_t packed_bytes(const kni_conv_plan *p)
+{
+    return p->groups * p->outs * p->channels * kni_conv_taps(p) * p->kernels->size;
+}
+
 kni_conv_phase *kni_conv_phases_start(const kni_conv_plan *p, const kni_conv_part *part)
 {
     const int64_t n = kni_conv_phase_count(p), taps = kni_conv_taps(p), depth = p->channels * taps;
     const int64_t tables = (int64_t)sizeof(kni_conv_phase) * n + 8 * (taps + depth);
-    const int64_t weights = p->groups * p->outs * depth * p->kernels->size;
+    const int64_t weights = packed_bytes(p);
     char *memory = kni_workspace(KNI_WORKSPACE_SHARED, (size_t)(tables + weights + 64));
     if (!memory) return NULL;
     kni_conv_phase *phases = (kni_conv_phase *)memory;
@@ -130,7 +137,33 @@ static void pack_task(void *argument, int64_t task, int worker)
     }
 }
 
-void kni_conv_pack_weights(const kni_conv_plan *p, kni_conv_phase *phases, const void *weights, bool parallel)
+/* All that the packed weights depend on, besides the bytes of the storage. */
+static kni_form_key key_of(const kni_conv_plan *p, const kni_tensor *w)
+{
+    static const char kind;
+    kni_form_key key = {&kind,
+                        {w->offset, w->type.dtype, p->transposed, p->compute, p->kernels->rows, p->groups,
+                         p->channels, p->outs}};
+    int n = 8;
+    for (int i = 0; i < KNI_CONV_AXES; i++) key.words[n++] = p->axes[i].taps;
+    for (int i = 0; i < KNI_CONV_AXES && p->transposed; i++) {
+        key.words[n++] = p->axes[i].stride;
+        key.words[n++] = p->axes[i].dilation;
+    }
+    return key;
+}
+
+/* The sections' weights lie one after the other from there on. */
+static void place_weights(const kni_conv_plan *p, kni_conv_phase *phases, char *packed)
+{
+    const int64_t n = kni_conv_phase_count(p);
+    for (int64_t i = 0; i < n; i++) {
+        phases[i].weights = packed;
+        packed += p->groups * p->outs * phases[i].depth * p->kernels->size;
+    }
+}
+
+static void pack(const kni_conv_plan *p, const kni_conv_phase *phases, const void *weights, bool parallel)
 {
     pack_job job = {.plan = p, .phases = phases, .weights = weights, .n_phases = kni_conv_phase_count(p)};
     job.blocks = (p->outs + p->kernels->rows - 1) / p->kernels->rows;
@@ -139,4 +172,16 @@ void kni_conv_pack_weights(const kni_conv_plan *p, kni_conv_phase *phases, const
         kni_parallel_for(tasks, pack_task, &job);
     else
         for (int64_t i = 0; i < tasks; i++) pack_task(&job, i, 0);
+}
+
+void kni_conv_pack_weights(const kni_conv_plan *p, kni_conv_phase *phases, const kni_tensor *w,
+                           const void *weights, bool parallel)
+{
+    const kni_form_key key = key_of(p, w);
+    const bool lasts = kni_contiguous(w);
+    const void *found = lasts ? kni_form_find(w->storage, &key) : NULL;
+    void *made = lasts && !found ? kni_form_new(w->storage, &key, (size_t)packed_bytes(p)) : NULL;
+    if (found || made) place_weights(p, phases, found ? (char *)(uintptr_t)found : made);
+    if (!found) pack(p, phases, weights, parallel);
+    if (made) place_weights(p, phases, (char *)(uintptr_t)kni_form_keep(w->storage, made));
 }

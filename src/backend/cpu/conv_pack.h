@@ -21,9 +21,10 @@ int64_t kni_conv_phase_count(const kni_conv_plan *plan);
 /* Makes the sections in the calling thread's shared workspace, with room for packed weights; part is the largest
    part of the grid. NULL without memory. */
 kni_conv_phase *kni_conv_phases_start(const kni_conv_plan *plan, const kni_conv_part *part);
-/* Packs contiguous weights of the compute type. */
-void kni_conv_pack_weights(const kni_conv_plan *plan, kni_conv_phase *phases, const void *weights,
-                           bool parallel);
+/* Packs weights; `weights` are those of w, contiguous and of the compute type. What is made of a lasting tensor is kept and found again:
+   then there is room for none in the sections, which refer to it. */
+void kni_conv_pack_weights(const kni_conv_plan *plan, kni_conv_phase *phases, const kni_tensor *w,
+                           const void *weights, bool parallel);
 
 /* Rows are taken in panels of the largest power of two that is left. */
 static inline int kni_conv_panel_rows(const kni_conv_plan *plan, int64_t left)

@@ -20,6 +20,10 @@ kni_conv_tensor kni_conv_tensor_of(kni_tensor *x)
                          .bytes = (int)kni_element_bytes(x),
                          .batch = x->strides[0],
                          .channel = x->strides[1]};
+    int64_t last = 0;
+    for (int i = 0; i < x->type.rank; i++)
+        if (x->strides[i] > 0) last += (x->type.dims[i] - 1) * x->strides[i];
+    t.end = t.data + (last + 1) * t.bytes;
     int n = x->type.rank - 2;
     for (int i = 0; i < n; i++) t.sizes[KNI_CONV_AXES - n + i] = x->strides[2 + i];
     return t;
@@ -120,55 +124,102 @@ static plane_axis axis_of(const kni_conv_plan *plan, const kni_conv_part *part, 
     return p;
 }
 
-/* One row of a plane: zeros, the elements inside of the source, zeros. */
-static void fill_row(const plane_axis *p, char *to, int to_dtype, int to_bytes, const char *from,
-                     const kni_conv_tensor *x, int64_t stride)
+/* Elements low .. high - 1 of a plane along the axis lie in the source. */
+static void inside(const plane_axis *p, int64_t *low, int64_t *high)
 {
-    int64_t low = p->start >= 0 ? 0 : (-p->start + p->step - 1) / p->step;
-    int64_t high = p->start >= p->source ? 0 : (p->source - p->start + p->step - 1) / p->step;
-    if (low > p->size) low = p->size;
-    if (high > p->size) high = p->size;
-    if (high < low) high = low;
-    if (low) memset(to, 0, (size_t)(low * to_bytes));
-    if (high < p->size) memset(to + high * to_bytes, 0, (size_t)((p->size - high) * to_bytes));
-    if (high == low) return;
-    from += (low * p->step + p->start) * stride * x->bytes;
-    to += low * to_bytes;
-    if (to_dtype == x->dtype && p->step * stride == 1)
-        memcpy(to, from, (size_t)((high - low) * to_bytes));
-    else
-        kni_convert(to, to_dtype, 1, from, x->dtype, p->step * stride, high - low);
+    *low = p->start >= 0 ? 0 : (-p->start + p->step - 1) / p->step;
+    *high = p->start >= p->source ? 0 : (p->source - p->start + p->step - 1) / p->step;
+    if (*low > p->size) *low = p->size;
+    if (*high > p->size) *high = p->size;
+    if (*high < *low) *high = *low;
 }
 
-static void fill_plane(const kni_conv_plan *plan, const plane_axis p[KNI_CONV_AXES], const kni_conv_tensor *x,
-                       const char *from, char *to)
+/* Rows of a plane that the source has something of, where they must be converted. */
+static void convert_rows(const kni_conv_plan *plan, const kni_conv_rows *f, const kni_conv_tensor *x)
 {
-    int bytes = plan->kernels->size;
-    int64_t row = p[2].size * bytes;
-    for (int64_t u = 0; u < p[0].size; u++)
-        for (int64_t v = 0; v < p[1].size; v++, to += row) {
-            int64_t i = u * p[0].step + p[0].start, j = v * p[1].step + p[1].start;
-            if (i < 0 || i >= p[0].source || j < 0 || j >= p[1].source)
-                memset(to, 0, (size_t)row);
-            else
-                fill_row(&p[2], to, plan->compute, bytes,
-                         from + (i * x->sizes[0] + j * x->sizes[1]) * x->bytes, x, x->sizes[2]);
+    const int64_t bytes = plan->kernels->size;
+    const char *from = f->from;
+    char *to = f->to;
+    for (int64_t r = 0; r < f->rows; r++, to += f->row * bytes, from += f->from_row * x->bytes) {
+        memset(to, 0, (size_t)(f->row * bytes));
+        kni_convert(to + f->low * bytes, plan->compute, 1, from, x->dtype, f->step, f->n);
+    }
+}
+
+static kni_conv_plane plane_of(const kni_conv_plan *plan, const kni_conv_part *part, const kni_conv_tensor *x,
+                               int64_t plane)
+{
+    const int64_t last = plane % plan->axes[2].planes, rest = plane / plan->axes[2].planes;
+    const plane_axis p[KNI_CONV_AXES] = {axis_of(plan, part, 0, rest / plan->axes[1].planes),
+                                         axis_of(plan, part, 1, rest % plan->axes[1].planes),
+                                         axis_of(plan, part, 2, last)};
+    kni_conv_plane f = {.from_step = p[0].step * x->sizes[0]};
+    int64_t low[KNI_CONV_AXES], high[KNI_CONV_AXES];
+    for (int i = 0; i < KNI_CONV_AXES; i++) {
+        inside(&p[i], &low[i], &high[i]);
+        f.from += (p[i].start + low[i] * p[i].step) * x->sizes[i];
+        if (i == 2) break;
+        f.before[i] = low[i];
+        f.filled[i] = high[i] - low[i];
+        f.size[i] = p[i].size;
+    }
+    f.rows = (kni_conv_rows){.from_end = x->end,
+                             .rows = high[2] > low[2] ? f.filled[1] : 0,
+                             .row = p[2].size,
+                             .low = low[2],
+                             .n = high[2] - low[2],
+                             .step = p[2].step * x->sizes[2],
+                             .from_row = p[1].step * x->sizes[1]};
+    return f;
+}
+
+/* from: of the channel; to_end: of all planes. */
+static void fill_plane(const kni_conv_plan *plan, const kni_conv_plane *f, const kni_conv_tensor *x,
+                       const char *from, char *to, const char *to_end)
+{
+    const int64_t row = f->rows.row * plan->kernels->size, slab = f->size[1] * row;
+    kni_conv_rows rows = f->rows;
+    rows.to_end = to_end;
+    from += f->from * x->bytes;
+    for (int64_t u = 0; u < f->size[0]; u++, to += slab) {
+        const int64_t at = u - f->before[0];
+        if (at < 0 || at >= f->filled[0] || rows.rows == 0) {
+            memset(to, 0, (size_t)slab);
+            continue;
         }
+        const int64_t before = f->before[1] * row, filled = rows.rows * row;
+        if (before) memset(to, 0, (size_t)before);
+        rows.to = to + before;
+        rows.from = from + at * f->from_step * x->bytes;
+        if (x->dtype == plan->compute)
+            plan->kernels->fill(&rows);
+        else
+            convert_rows(plan, &rows, x);
+        if (slab > before + filled) memset(to + before + filled, 0, (size_t)(slab - before - filled));
+    }
 }
 
-void kni_conv_fill_planes(const kni_conv_plan *plan, const kni_conv_part *part, const kni_conv_tensor *x,
+void kni_conv_filler_start(kni_conv_filler *f, const kni_conv_plan *plan, const kni_conv_part *part,
+                           const kni_conv_tensor *x)
+{
+    f->part = *part;
+    f->plane_bytes = kni_conv_planes_size(plan, part, 1) / plan->planes * plan->kernels->size;
+    f->keeps = plan->planes <= KNI_CONV_KEPT_PLANES;
+    for (int64_t i = 0; f->keeps && i < plan->planes; i++) f->planes[i] = plane_of(plan, part, x, i);
+}
+
+/* Channel by channel in ascending order, as the kernels ask for. */
+void kni_conv_fill_planes(const kni_conv_filler *f, const kni_conv_plan *plan, const kni_conv_tensor *x,
                           int64_t n, int64_t first, int64_t channels, void *planes)
 {
-    const kni_conv_axis *a = plan->axes;
-    int64_t plane = kni_conv_planes_size(plan, part, 1) / plan->planes * plan->kernels->size;
+    kni_conv_plane one;
     char *to = planes;
+    const char *end = to + channels * plan->planes * f->plane_bytes;
     for (int64_t c = 0; c < channels; c++) {
         const char *from = x->data + (n * x->batch + (first + c) * x->channel) * x->bytes;
-        for (int64_t i = 0; i < plan->planes; i++, to += plane) {
-            plane_axis p[KNI_CONV_AXES] = {axis_of(plan, part, 0, i / a[2].planes / a[1].planes),
-                                           axis_of(plan, part, 1, i / a[2].planes % a[1].planes),
-                                           axis_of(plan, part, 2, i % a[2].planes)};
-            fill_plane(plan, p, x, from, to);
+        for (int64_t i = 0; i < plan->planes; i++, to += f->plane_bytes) {
+            if (!f->keeps) one = plane_of(plan, &f->part, x, i);
+            fill_plane(plan, f->keeps ? &f->planes[i] : &one, x, from, to, end);
         }
     }
 }

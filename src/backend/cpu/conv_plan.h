@@ -33,6 +33,7 @@ typedef struct {
 /* The elements of a tensor [batch, channels, sizes...] with its sizes as three axes. */
 typedef struct {
     char *data;
+    const char *end; /* of its last element */
     int dtype, bytes;
     int64_t batch, channel, sizes[KNI_CONV_AXES]; /* strides */
 } kni_conv_tensor;
@@ -62,8 +63,27 @@ static inline int64_t kni_conv_plane_axis(const kni_conv_plan *plan, const kni_c
 {
     return part->count[axis] + plan->axes[axis].reach;
 }
+/* One of a channel's planes: where its axes and their parts inside of the source lie. All but the addresses is the same for all channels. */
+typedef struct {
+    int64_t before[2], filled[2], size[2]; /* along the first two axes: zeros, what is filled, all */
+    int64_t from,
+        from_step; /* elements of x: of the first that is filled, and from one to the next along the first axis */
+    kni_conv_rows rows;
+} kni_conv_plane;
+
+/* How the planes of any channel are filled for one part of the grid. */
+enum { KNI_CONV_KEPT_PLANES = 9 };
+typedef struct {
+    kni_conv_part part;
+    int64_t plane_bytes;
+    bool keeps; /* they are few enough to be kept here */
+    kni_conv_plane planes[KNI_CONV_KEPT_PLANES];
+} kni_conv_filler;
+
+void kni_conv_filler_start(kni_conv_filler *filler, const kni_conv_plan *plan, const kni_conv_part *part,
+                           const kni_conv_tensor *x);
 /* Copies channels first .. first + channels - 1 of image n into planes, zero outside of the source. */
-void kni_conv_fill_planes(const kni_conv_plan *plan, const kni_conv_part *part, const kni_conv_tensor *x,
+void kni_conv_fill_planes(const kni_conv_filler *filler, const kni_conv_plan *plan, const kni_conv_tensor *x,
                           int64_t n, int64_t first, int64_t channels, void *planes);
 
 #endif

@@ -3,7 +3,7 @@
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
 
-enum { LEAST_CHANNELS = 8, LEAST_POSITIONS = 16 };
+enum { LEAST_CHANNELS = 8 };
 
 static int64_t positions_of(const kni_conv_plan *p)
 {
@@ -27,8 +27,7 @@ bool kni_conv_is_pointwise(const kni_conv_plan *p, const kni_conv_tensor *x)
         const kni_conv_axis *a = &p->axes[i];
         if (a->taps != 1 || a->stride != 1 || a->padding != 0 || a->source != a->target) return false;
     }
-    return p->channels >= LEAST_CHANNELS && p->outs >= LEAST_CHANNELS && positions_of(p) >= LEAST_POSITIONS &&
-           is_dense(p, x);
+    return p->channels >= LEAST_CHANNELS && p->outs >= LEAST_CHANNELS && is_dense(p, x);
 }
 
 bool kni_conv_pointwise(const kni_conv_plan *p, const kni_conv_tensor *x, kni_tensor *w, kni_tensor *bias,

@@ -1,5 +1,6 @@
 /* conv and transposed conv on the CPU: weights are packed once, then tasks copy their part of the source into planes
    and multiply register tiles of results, which a last step adds the bias to and puts in place. */
+#include "backend/cpu/conv_few.h"
 #include "backend/cpu/conv_pack.h"
 #include "backend/cpu/conv_padding.h"
 #include "backend/cpu/conv_pointwise.h"
@@ -14,14 +15,14 @@ enum {
     TILE = 64,                /* at least the rows and the columns of the largest register tile */
     PLANES_BYTES = 768 << 10, /* what a task copies at a time: a part of the second-level cache */
     PANEL_BYTES = 384 << 10,  /* weights that stay in the cache while columns pass */
+    UNIT_WORK = 1 << 16,      /* products that a task should have at least */
+    ALONE_WORK = 1 << 18,     /* below this the caller does it all */
+    WANTED_UNITS = 8,
 #ifdef KN_FREESTANDING
-    LONE_BYTES = 1 << 10,
+    WORKERS = 1
 #else
-    LONE_BYTES = 16 << 10, /* results of a lone output channel that are kept on the stack */
+    WORKERS = KNI_MAX_THREADS
 #endif
-    UNIT_WORK = 1 << 16,  /* products that a task should have at least */
-    ALONE_WORK = 1 << 18, /* below this the caller does it all */
-    WANTED_UNITS = 8
 };
 
 typedef struct {
@@ -37,6 +38,7 @@ typedef struct {
     bool in_place; /* x itself is the planes */
     bool separate;
     _Atomic bool failed;
+    int64_t filled[WORKERS]; /* what each worker's planes hold: band and image, from 1 on; 0: nothing yet */
 } conv_job;
 
 /* ---- results */
@@ -151,38 +153,34 @@ static void multiply_column(const target *t, const char *planes, const char *wei
     }
 }
 
-/* The same for a lone output channel (depthwise), whose few products would be outweighed by the bookkeeping of tiles:
-   all columns first, then row by row into the result. */
-static void multiply_lone(const target *t, const char *planes, const char *weights, int64_t o,
-                          int64_t columns)
+/* The same for a lone output channel of a lone channel (depthwise): rows of results straight from the planes. */
+static bool multiply_lone(const target *t, const char *planes, const char *weights, int64_t o)
 {
     const conv_job *job = t->job;
     const kni_conv_plan *p = &job->plan;
-    _Alignas(64) char row[LONE_BYTES + TILE * sizeof(double)];
-    const int64_t lanes = p->kernels->lanes, size = p->kernels->size, widest = lanes * p->kernels->vectors;
-    for (int64_t at = 0; at < columns; at += widest) {
-        const int64_t left = columns - at;
-        const kni_conv_product product = {
-            .depth = t->phase->depth,
-            .w = weights,
-            .x = planes + at * size,
-            .offsets = t->phase->offsets,
-            .y = row + at * size,
-            .rows = 1,
-            .vectors = (int)(left >= widest ? p->kernels->vectors : (left + lanes - 1) / lanes),
-            .separate = job->separate};
-        p->kernels->product(&product);
+    const kni_conv_phase *phase = t->phase;
+    const int64_t *sizes = job->y.sizes, size = p->kernels->size;
+    if (job->in_place || phase->depth > KNI_CONV_DEPTH || job->y.dtype != p->compute ||
+        phase->step[2] * sizes[2] != 1)
+        return false;
+    for (int64_t a = 0; a < t->count[0]; a++) {
+        int64_t to = o * job->y.channel;
+        to += ((t->first[0] + a) * phase->step[0] + phase->start[0]) * sizes[0];
+        to += (t->first[1] * phase->step[1] + phase->start[1]) * sizes[1];
+        to += t->first[2] + phase->start[2];
+        p->kernels->lone(&(kni_conv_lone){.depth = phase->depth,
+                                          .w = weights,
+                                          .x = planes + a * t->size[1] * t->size[2] * size,
+                                          .offsets = phase->offsets,
+                                          .x_row = t->size[2],
+                                          .rows = t->count[1],
+                                          .columns = t->count[2],
+                                          .y = t->y + to * size,
+                                          .y_row = phase->step[1] * sizes[1],
+                                          .bias = job->bias ? job->bias + o * size : NULL,
+                                          .separate = job->separate});
     }
-    const int64_t *steps = t->phase->step, *start = t->phase->start, *sizes = job->y.sizes;
-    for (int64_t a = 0; a < t->count[0]; a++)
-        for (int64_t b = 0; b < t->count[1]; b++) {
-            const int64_t to = ((t->first[0] + a) * steps[0] + start[0]) * sizes[0] +
-                               ((t->first[1] + b) * steps[1] + start[1]) * sizes[1] +
-                               (t->first[2] * steps[2] + start[2]) * sizes[2];
-            put_row(t, row + (a * t->size[1] + b) * t->size[2] * size,
-                    job->bias ? job->bias + o * size : NULL, t->y + (o * job->y.channel + to) * job->y.bytes,
-                    &(run){0, (int)t->count[2], 0}, 1);
-        }
+    return true;
 }
 
 /* One section of results of an image, group, band and range of output channels. */
@@ -192,11 +190,9 @@ static void multiply_phase(const target *t, const char *planes, int64_t group, i
     const int64_t lanes = p->kernels->lanes, widest = lanes * p->kernels->vectors;
     const int64_t columns = ((t->count[0] - 1) * t->size[1] + t->count[1] - 1) * t->size[2] + t->count[2];
     const char *weights = t->phase->weights + group * p->outs * t->phase->depth * p->kernels->size;
-    if (last - out == 1 && !t->job->in_place && columns * p->kernels->size <= LONE_BYTES) {
-        multiply_lone(t, planes, weights + out * t->phase->depth * p->kernels->size, group * p->outs + out,
-                      columns);
+    if (last - out == 1 &&
+        multiply_lone(t, planes, weights + out * t->phase->depth * p->kernels->size, group * p->outs + out))
         return;
-    }
     int64_t stay =
         PANEL_BYTES / (t->phase->depth * p->kernels->size + 1) / p->kernels->rows * p->kernels->rows;
     if (stay < p->kernels->rows) stay = p->kernels->rows;
@@ -227,20 +223,33 @@ static kni_conv_part whole_grid(const kni_conv_plan *p)
     return part;
 }
 
-static const char *get_planes(const conv_job *job, const kni_conv_part *part, int64_t n, int64_t group)
+/* What a worker goes through its units with. */
+typedef struct {
+    int worker;
+    kni_conv_filler filler;
+    int64_t band; /* that the filler is for; -1: none */
+} unit_worker;
+
+/* The planes of one image, group and band. Those of the unit before are still there where only the output channels are others. */
+static const char *get_planes(conv_job *job, const kni_conv_part *part, int64_t image, int64_t band,
+                              unit_worker *w)
 {
     const kni_conv_plan *p = &job->plan;
+    const int64_t group = image % p->groups, n = image / p->groups, held = image * job->bands + band + 1;
     if (job->in_place)
         return job->x.data + (n * job->x.batch + group * p->channels * job->x.channel) * job->x.bytes;
     const int64_t size = kni_conv_planes_size(p, part, p->channels);
     char *planes = kni_workspace(KNI_WORKSPACE_TASK, (size_t)((size + TILE) * p->kernels->size));
-    if (!planes) return NULL;
-    kni_conv_fill_planes(p, part, &job->x, n, group * p->channels, p->channels, planes);
+    if (!planes || job->filled[w->worker] == held) return planes;
+    if (w->band != band) kni_conv_filler_start(&w->filler, p, part, &job->x);
+    w->band = band;
+    kni_conv_fill_planes(&w->filler, p, &job->x, n, group * p->channels, p->channels, planes);
     memset(planes + size * p->kernels->size, 0, (size_t)(TILE * p->kernels->size));
+    job->filled[w->worker] = held;
     return planes;
 }
 
-static void run_unit(conv_job *job, int64_t unit)
+static void run_unit(conv_job *job, int64_t unit, unit_worker *w)
 {
     const kni_conv_plan *p = &job->plan;
     const int64_t part_index = unit % job->parts, band = unit / job->parts % job->bands;
@@ -250,7 +259,7 @@ static void run_unit(conv_job *job, int64_t unit)
     kni_conv_part part = whole_grid(p);
     part.first[job->band_axis] += band * job->band;
     part.count[job->band_axis] = job->band;
-    const char *planes = get_planes(job, &part, n, group);
+    const char *planes = get_planes(job, &part, image, band, w);
     if (!planes) {
         job->failed = true;
         return;
@@ -276,10 +285,12 @@ static void run_unit(conv_job *job, int64_t unit)
 static void run_task(void *argument, int64_t task, int worker)
 {
     conv_job *job = argument;
-    (void)worker;
+    unit_worker w;
+    w.worker = worker;
+    w.band = -1;
     int64_t end = (task + 1) * job->units_of_task;
     if (end > job->units) end = job->units;
-    for (int64_t unit = task * job->units_of_task; unit < end; unit++) run_unit(job, unit);
+    for (int64_t unit = task * job->units_of_task; unit < end; unit++) run_unit(job, unit, &w);
 }
 
 /* ---- setting up. All that is decided here follows from the shapes. */
@@ -321,22 +332,22 @@ static void cut(conv_job *job)
     job->units = images * job->parts;
 }
 
-static bool run_job(conv_job *job, const kni_tensor *x, const kni_type *w_type, const char *w)
+static bool run_job(conv_job *job, const kni_tensor *x, const kni_tensor *w, const char *weights)
 {
     const kni_conv_plan *p = &job->plan;
-    const int64_t weights = kni_count(w_type);
     cut(job);
     job->in_place = reads_in_place(job, x);
     kni_conv_part largest = whole_grid(p);
     largest.count[job->band_axis] = job->band;
     job->phases = kni_conv_phases_start(p, &largest);
     if (!job->phases) return false;
-    const double work = (double)weights / (double)p->groups * (double)(p->axes[0].count * p->axes[1].count) *
-                        (double)p->axes[2].count * (double)p->batch * (double)p->groups;
+    const double work = (double)kni_count(&w->type) / (double)p->groups *
+                        (double)(p->axes[0].count * p->axes[1].count) * (double)p->axes[2].count *
+                        (double)p->batch * (double)p->groups;
     const double of_unit = work / (double)job->units + 1;
     job->units_of_task = of_unit < UNIT_WORK ? (int64_t)(UNIT_WORK / of_unit) + 1 : 1;
     const int64_t tasks = (job->units + job->units_of_task - 1) / job->units_of_task;
-    kni_conv_pack_weights(p, job->phases, w, work >= ALONE_WORK);
+    kni_conv_pack_weights(p, job->phases, w, weights, work >= ALONE_WORK);
     if (work >= ALONE_WORK)
         kni_parallel_for(tasks, run_task, job);
     else
@@ -359,7 +370,8 @@ static kn_status run_conv(const kn_record *r, bool transposed)
     kni_borrowed packed = {NULL, 0}, added = {NULL, 0};
     job.x = kni_conv_tensor_of(x);
     job.y = kni_conv_tensor_of(y);
-    if (kni_conv_is_pointwise(&job.plan, &job.x))
+    const bool few = kni_conv_is_few(&job.plan, &job.x, &job.y);
+    if (!few && kni_conv_is_pointwise(&job.plan, &job.x))
         return kni_conv_pointwise(&job.plan, &job.x, w, bias, &job.y) ? KN_OK
                                                                       : kni_gemm_no_memory(r->row->name);
     if (!kni_host_borrow(w, job.plan.compute, &packed)) return KN_ERROR_MEMORY;
@@ -368,7 +380,8 @@ static kn_status run_conv(const kn_record *r, bool transposed)
         return KN_ERROR_MEMORY;
     }
     job.bias = added.data;
-    bool good = run_job(&job, x, &w->type, packed.data);
+    bool good = few ? kni_conv_few(&job.plan, &job.x, w, packed.data, added.data, &job.y)
+                    : run_job(&job, x, w, packed.data);
     if (good) kni_conv_padding_mend(&job.plan, &job.x, packed.data, added.data, &job.y);
     kni_host_unborrow(&packed);
     kni_host_unborrow(&added);

@@ -216,6 +216,7 @@ static void run_task(void *argument, int64_t task, int worker)
     const int64_t last = (chunk + 1) * job->chunk < p->batch ? (chunk + 1) * job->chunk : p->batch;
     const int64_t size = p->kernels->size, row = job->columns * size;
     kni_conv_part part = band_of(job, 0);
+    kni_conv_filler filler;
     memory m;
     (void)worker;
     char *sums = job->sums + (((chunk * p->groups + group) * p->channels + first) * job->taps) * row;
@@ -233,8 +234,9 @@ static void run_task(void *argument, int64_t task, int worker)
                 return;
             }
             set_offsets(job, &part, channels, m.offsets);
+            kni_conv_filler_start(&filler, p, &part, &job->x);
             for (int64_t i = 0; i < images; i++) {
-                kni_conv_fill_planes(p, &part, &job->x, n + i, group * p->channels + first, channels,
+                kni_conv_fill_planes(&filler, p, &job->x, n + i, group * p->channels + first, channels,
                                      m.planes + i * s.planes * size);
                 copy_dy(job, n + i, group, &part, m.dy + i * s.dy * size);
             }

@@ -1,5 +1,6 @@
 /* linear on the CPU: one GEMM whose right side is the weight read transposed, with the bias added to each finished
    block. */
+#include "backend/cpu/gemm_lasting.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
 #include "core/strided_copy.h"
@@ -58,6 +59,8 @@ static kn_status run_linear(const kn_record *r)
                        .bias_kind = bias ? KNI_GEMM_BIAS_PER_COLUMN : KNI_GEMM_NO_BIAS,
                        .bias_stride = bias ? bias->strides[0] : 0,
                        .reproducible = kni_reproducible()};
+    kni_gemm_packed packed;
+    if (kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col)) g.b_packed = &packed;
     bool good = kni_gemm(&g);
     kni_host_unborrow(&rows);
     return good ? KN_OK : kni_gemm_no_memory(r->row->name);

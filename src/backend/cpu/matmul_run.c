@@ -1,6 +1,7 @@
 /* matmul on the CPU: batch axes are merged where the layouts allow it, and transposed or broadcast operands are
    passed to the GEMM by their strides, without a copy. */
 #include "backend/cpu/matmul_run.h"
+#include "backend/cpu/gemm_lasting.h"
 #include "backend/host/host.h"
 #include "core/strided_copy.h"
 #include "ops/native.h"
@@ -27,6 +28,7 @@ typedef struct {
 
 typedef struct {
     matrices a, b, y;
+    kni_tensor *right; /* whose matrices b is */
     int64_t m, n, k;
     int rank; /* of the batch */
     int64_t dims[KN_MAX_RANK];
@@ -100,6 +102,11 @@ static bool multiply_floats(const product *p, const int64_t offsets[3])
                        .c_batch = last < 0 ? 0 : p->y.steps[last],
                        .alpha = 1,
                        .reproducible = kni_reproducible()};
+    kni_gemm_packed packed;
+    /* A single row reads b once, which it does as well where it lies, unless that is across. */
+    if (p->rank == 0 && (p->m > 1 || g.b_col != 1) &&
+        kni_gemm_lasting_b(&packed, p->right, g.b, type, g.k, g.n, g.b_row, g.b_col))
+        g.b_packed = &packed;
     return kni_gemm(&g);
 }
 
@@ -154,6 +161,7 @@ static bool multiply(product *p)
 static void start_product(product *p, const kn_record *r, const char *a, const char *b, char *y)
 {
     const kni_tensor *x0 = kni_in(r, 0), *x1 = kni_in(r, 1), *out = kni_out(r, 0);
+    p->right = kni_in(r, 1);
     int rank_a = x0->type.rank, rank_b = x1->type.rank;
     p->m = rank_a > 1 ? x0->type.dims[rank_a - 2] : 1;
     p->n = rank_b > 1 ? x1->type.dims[rank_b - 1] : 1;

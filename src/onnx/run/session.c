@@ -1,5 +1,6 @@
 /* Loading and freeing models. */
 #include "onnx/run/session.h"
+#include "core/lasting.h"
 #include "onnx/pass/pass.h"
 #include "onnx/run/file_tensor.h"
 #include "support/argument.h"
@@ -43,6 +44,7 @@ kn_status kni_session_add_constant(kni_onnx *session, int32_t value, kn_tensor t
         return kni_failure_memory("kn_onnx_load");
     }
     *constant = (kni_stored){.value = value, .tensor = tensor, .strings = strings};
+    kni_lasting(tensor);
     session->plan.constants[value] = constant;
     return KN_OK;
 }

@@ -3,6 +3,8 @@
 #define KNI_BACKEND_CPU_TIER_CONV_TILE_H
 
 #include "backend/cpu/conv_kernels.h"
+#include "backend/cpu/tier/conv_lone.h"
+#include "backend/cpu/tier/conv_move.h"
 #include "backend/cpu/tier/gemm_simd.h"
 
 #if defined(KNI_TIER_V4)
@@ -184,7 +186,8 @@ static void conv_dots(const kni_conv_gradient *g)
 #define CONV_KERNELS                                                                                         \
     {                                                                                                        \
         .lanes = LANES, .rows = CONV_ROWS, .vectors = CONV_VECTORS, .size = (int)sizeof(real),               \
-        .product = conv_product, .gradient = conv_gradient, .dots = conv_dots                                \
+        .product = conv_product, .lone = conv_lone, .fill = conv_fill, .gradient = conv_gradient,            \
+        .dots = conv_dots                                                                                    \
     }
 
 #endif

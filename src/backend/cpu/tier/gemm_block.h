@@ -5,6 +5,8 @@
 
 #include "backend/cpu/tier/gemm_row.h"
 
+enum { ROW_STRIPS = 4 }; /* strips that a single row is multiplied with at a time */
+
 /* All tiles of one strip of columns; job->b and the column part of job->c are set. */
 static void multiply_strip(const kni_gemm_block *block, tile_job *job, int64_t first_col)
 {
@@ -35,8 +37,57 @@ static bool is_read_in_place(const kni_gemm_block *block)
     return block->m <= 2 * TILE_ROWS || (size_t)block->b.row * sizeof(real) <= NEAR;
 }
 
+/* One row times strips that lie behind each other: `strips` and `separate` are constants. */
+static inline __attribute__((always_inline)) void row_of_strips(real *sums, const real *a, int64_t a_step,
+                                                                const real *b, int64_t depth,
+                                                                const int strips, const int separate)
+{
+    vec sum[ROW_STRIPS][TILE_VECTORS];
+    for (int s = 0; s < strips; s++)
+        for (int v = 0; v < TILE_VECTORS; v++) sum[s][v] = vec_all(0);
+    for (int64_t k = 0; k < depth; k++, b += TILE_COLUMNS) {
+        const vec av = vec_all(a[k * a_step]);
+        for (int s = 0; s < strips; s++)
+            for (int v = 0; v < TILE_VECTORS; v++)
+                sum[s][v] = vec_multiply_add(av, vec_load(b + s * TILE_COLUMNS * depth + v * LANES),
+                                             sum[s][v], separate);
+    }
+    for (int s = 0; s < strips; s++)
+        for (int v = 0; v < TILE_VECTORS; v++) vec_store(sums + s * TILE_COLUMNS + v * LANES, sum[s][v]);
+}
+
+/* A single row and packed columns: several strips at a time, whose sums do not wait for each other. */
+static void multiply_packed_row(const kni_gemm_block *block)
+{
+    const real *a = block->a_packed ? block->a_packed : block->a.data, *b = block->b_packed;
+    const int64_t a_step = block->a_packed ? 1 : block->a.col;
+    real sums[ROW_STRIPS * TILE_COLUMNS];
+    for (int64_t j = 0; j < block->n;) {
+        const bool many = block->n - j > (ROW_STRIPS - 1) * TILE_COLUMNS;
+        const int64_t cols = at_most(many ? ROW_STRIPS * TILE_COLUMNS : TILE_COLUMNS, block->n - j);
+        if (many && block->separate)
+            row_of_strips(sums, a, a_step, b + j * block->k, block->k, ROW_STRIPS, 1);
+        else if (many)
+            row_of_strips(sums, a, a_step, b + j * block->k, block->k, ROW_STRIPS, 0);
+        else if (block->separate)
+            row_of_strips(sums, a, a_step, b + j * block->k, block->k, 1, 1);
+        else
+            row_of_strips(sums, a, a_step, b + j * block->k, block->k, 1, 0);
+        const tile_job job = {.c = (real *)block->c + j * block->c_col,
+                              .c_col = block->c_col,
+                              .alpha = (real)block->alpha,
+                              .beta = (real)block->beta};
+        update_tile(&job, sums, 0, 1, cols);
+        j += cols;
+    }
+}
+
 static void multiply_block(const kni_gemm_block *block)
 {
+    if (block->m == 1 && block->b_packed) {
+        multiply_packed_row(block);
+        return;
+    }
     const bool in_place = is_read_in_place(block);
     tile_job job = {.depth = block->k,
                     .a_row = block->a.row,
