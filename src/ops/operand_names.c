@@ -55,6 +55,8 @@ static const struct {
     NAMES(gru, "x weight weight_h bias lengths h"),
     NAMES(rnn, "x weight weight_h bias lengths h"),
     NAMES(matmul_integer, "a b a_zero b_zero bias scale y_zero"),
+    NAMES(matmul_dequantized, "a b a_zero b_zero bias scale"),
+    NAMES(linear_quantized, "x weight scale zero bias"),
     NAMES(conv_integer, "x weight x_zero weight_zero bias scale y_zero"),
     /* composites */
     NAMES(softmax_grad, "dy y"),

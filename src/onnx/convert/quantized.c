@@ -107,11 +107,16 @@ kni_datum kni_requantized_at(kni_conversion *c, kni_datum x, const kni_datum *in
 kni_quantized kni_quantized_dynamically(kni_conversion *c, kni_datum x)
 {
     const kn_dtype dtype = kni_dtype_of(c, x);
+    kni_quantized q;
+    if (kni_converts_now(c) && dtype == KN_F32) {
+        kni_datum all[3];
+        kni_emit_many(c, "quantize_dynamic", &x, 1, NULL, all, 3);
+        return (kni_quantized){all[0], all[1], all[2]};
+    }
     kni_datum low = kni_with_number(c, "minimum", kni_reduce_over(c, "min", x, NULL, 0, false), 0);
     kni_datum high = kni_with_number(c, "maximum", kni_reduce_over(c, "max", x, NULL, 0, false), 0);
     kni_datum range = kni_emit2(c, "sub", high, low);
     range = kni_emit3(c, "where", kni_emit2(c, "equal", high, low), kni_real_number(c, 1, dtype), range);
-    kni_quantized q;
     q.scale = kni_with_number(c, "div", range, 255);
     kni_datum zero = kni_emit2(c, "sub", kni_real_number(c, 0, dtype), kni_emit2(c, "div", low, q.scale));
     zero = kni_emit3(c, "clamp", zero, kni_real_number(c, 0, dtype), kni_real_number(c, 255, dtype));

@@ -80,6 +80,7 @@ void kni_edit_common(kni_edit *p);
 void kni_edit_affine(kni_edit *p);
 void kni_edit_norms(kni_edit *p);
 void kni_edit_activations(kni_edit *p);
+void kni_edit_quantized(kni_edit *p);
 void kni_edit_rope(kni_edit *p);
 void kni_edit_attention(kni_edit *p);
 void kni_edit_dead(kni_edit *p);
