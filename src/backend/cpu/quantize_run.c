@@ -35,7 +35,8 @@ static void make_bytes(void *context, int64_t task, int worker)
     const job *j = context;
     const int64_t first = task * j->piece;
     (void)worker;
-    j->kernels->to_bytes(j->y + first, j->x + first, smaller(j->piece, j->n - first), j->scale, j->zero);
+    j->kernels->to_bytes(j->y + first, j->x + first, smaller(j->piece, j->n - first), false, j->scale,
+                         j->zero);
 }
 
 /* Scale and zero point, in the order of operations of the lowering; false where these are no ordinary numbers. */

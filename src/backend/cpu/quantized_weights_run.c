@@ -36,6 +36,18 @@ static float at(const spread *s, int64_t j, int64_t b)
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static float product(const job *z, int64_t i, int64_t j)
+{
+    const float *x = z->x + i * z->k, none = 0;
+    const uint8_t *w = z->w + j * z->k;
+    if (!z->scale.column)
+        return at(&z->scale, j, 0) * z->kernels->dot(x, w, z->k, z->is_signed, at(&z->zero, j, 0));
+    const float *zeros = z->zero.data.data ? (const float *)z->zero.data.data + j * z->zero.row : &none;
+    return z->kernels->dot_blocks(x, w, z->k, z->block, z->is_signed,
+                                  (const float *)z->scale.data.data + j * z->scale.row, zeros,
+                                  z->zero.column);
+}
+
 static void multiply_outputs(void *context, int64_t task, int worker)
 {
     const job *z = context;
@@ -43,11 +55,7 @@ static void multiply_outputs(void *context, int64_t task, int worker)
     (void)worker;
     for (int64_t j = task * OUTPUTS; j < last; j++)
         for (int64_t i = 0; i < z->m; i++) {
-            float sum = 0;
-            for (int64_t b = 0, from = 0; from < z->k; b++, from += z->block)
-                sum += at(&z->scale, j, b) * z->kernels->dot(z->x + i * z->k + from, z->w + j * z->k + from,
-                                                             smaller(z->block, z->k - from), z->is_signed,
-                                                             at(&z->zero, j, b));
+            const float sum = product(z, i, j);
             z->y[i * z->n + j] = z->bias ? sum + z->bias[j] : sum;
         }
 }
@@ -105,7 +113,7 @@ static bool borrow_spread(const kn_record *r, int i, spread *s)
     const kni_type *type = &t->type;
     const bool one = kni_count(type) == 1;
     s->row = one ? 0 : type->rank == 2 ? type->dims[1] : 1;
-    s->column = type->rank == 2 && !one ? 1 : 0;
+    s->column = type->rank == 2 && !one;
     return kni_host_borrow(t, KN_F32, &s->data);
 }
 
@@ -122,7 +130,8 @@ static kn_status run_linear_quantized(const kn_record *r)
     if (!kni_contiguous(w)) return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_host_allocate(y);
     if (s) return s;
-    if (z.block < 1 || z.block > z.k) z.block = z.k > 0 ? z.k : 1;
+    const bool blocks = kni_in(r, KNI_WEIGHTS_SCALE)->type.rank == 2;
+    if (!blocks || z.block < 1 || z.block > z.k) z.block = z.k > 0 ? z.k : 1;
     bool good = kni_host_borrow(x, KN_F32, &in[0]) && kni_host_borrow(w, w->type.dtype, &in[1]) &&
                 (!bias || kni_host_borrow(bias, KN_F32, &in[2])) &&
                 borrow_spread(r, KNI_WEIGHTS_SCALE, &z.scale) && borrow_spread(r, KNI_WEIGHTS_ZERO, &z.zero);

@@ -13,7 +13,7 @@ kni_convert_function kni_convert_rfft, kni_convert_irfft, kni_convert_complex_mu
 
 /* What passes make, of the domain "kiln". */
 kni_convert_function kni_convert_own_norm, kni_convert_own_attention, kni_convert_own_rope,
-    kni_convert_own_integer_product, kni_convert_own_quantized_linear;
+    kni_convert_own_integer_product, kni_convert_own_quantized_linear, kni_convert_own_quantized_unary;
 
 /* [batch, ..., channels] as [batch, channels, ...], and back. */
 kni_datum kni_channels_first(kni_conversion *c, kni_datum x);

@@ -221,10 +221,10 @@ void kni_convert_own_integer_product(KNI_CONVERTS)
     out[0] = in_floats(c, in[0], in[1], in[2], in[3], in[4], in[5]);
 }
 
-/* x, weight [out, in], its scale and zero point, bias. */
+/* x, weight [out, in], its scale and zero point, bias; block: how many neighbours of a row have one scale. */
 void kni_convert_own_quantized_linear(KNI_CONVERTS)
 {
-    (void)node;
+    const int64_t block = kni_node_int(node, "block", 0);
     KNI_UNUSED_COUNTS;
     kni_datum scale = as_scalar(c, in[2]), zero = as_scalar(c, in[3]), bias = in[4];
     bool takes = !kni_is_given(bias);
@@ -233,10 +233,10 @@ void kni_convert_own_quantized_linear(KNI_CONVERTS)
     kni_datum y;
     if (kni_converts_now(c) && kni_dtype_of(c, in[0]) == KN_F32) {
         y = kni_emit(c, "linear_quantized", KNI_LIST(in[0], in[1], scale, zero, takes ? bias : KNI_ABSENT),
-                     NULL);
+                     KNI_GIVE(KNI_WHOLE("block", block)));
     } else {
-        const kni_quantized w = {in[1], kni_spread_over(c, scale, in[1], 0, 0),
-                                 kni_spread_over(c, zero, in[1], 0, 0)};
+        const kni_quantized w = {in[1], kni_spread_over(c, scale, in[1], block > 0, block),
+                                 kni_spread_over(c, zero, in[1], block > 0, block)};
         y = kni_emit3(c, "linear", in[0], kni_dequantized(c, w), takes ? bias : KNI_ABSENT);
     }
     out[0] = takes ? y : kni_emit2(c, "add", y, bias);

@@ -174,6 +174,62 @@ static void make_move(kni_edit *p, kni_onnx_node *node, const kni_onnx_node *mov
                     mover->n_attributes);
 }
 
+/* ---- elementwise */
+
+static bool is_plain(const kni_edit *p, int32_t value, quantized *q)
+{
+    return before(p, value, q) && is_single(q) && is_byte(q->type) && q->zero >= 0;
+}
+
+static void make_binary(kni_edit *p, kni_onnx_node *node, const kni_onnx_node *op, const quantized *y)
+{
+    quantized a, b;
+    if (op->n_in != 2 || !is_plain(p, op->in[0], &a) || !is_plain(p, op->in[1], &b)) return;
+    const int32_t in[8] = {a.x, a.scale, a.zero, b.x, b.scale, b.zero, y->scale, y->zero};
+    kni_edit_become(p, node, "com.microsoft", kni_edit_is(op, "Add") ? "QLinearAdd" : "QLinearMul", 1, in, 8,
+                    NULL, 0);
+}
+
+/* Of one operand, element by element. */
+static const char *const unary[] = {
+    "Sigmoid", "LeakyRelu", "HardSwish", "HardSigmoid", "Tanh", "Erf", "Relu",
+    "Elu",     "Selu",      "Celu",      "Softplus",    "Gelu", "Exp", "Sqrt",
+    "Abs",     "Neg",       "Mish",      "Softsign",    "Sin",  "Cos", "Swish"};
+
+enum { MOST_ATTRIBUTES = 8 };
+
+static void make_unary(kni_edit *p, kni_onnx_node *node, const kni_onnx_node *op, const quantized *y)
+{
+    quantized x;
+    size_t i = 0;
+    while (i < sizeof unary / sizeof *unary && !kni_edit_is(op, unary[i])) i++;
+    if (i == sizeof unary / sizeof *unary || op->n_in != 1 || op->n_attributes > MOST_ATTRIBUTES - 2) return;
+    if (!is_plain(p, op->in[0], &x)) return;
+    kni_onnx_attribute attributes[MOST_ATTRIBUTES];
+    int32_t n = op->n_attributes;
+    if (n) memcpy(attributes, op->attributes, sizeof *attributes * (size_t)n);
+    attributes[n++] = kni_edit_int(p, "version", op->version);
+    attributes[n++] = kni_edit_text(p, "of", unary[i]);
+    const int32_t in[5] = {x.x, x.scale, x.zero, y->scale, y->zero};
+    kni_edit_become(p, node, "kiln", "QuantizedUnary", 1, in, 5, attributes, n);
+}
+
+/* Parts with scales of their own. */
+static void make_concat(kni_edit *p, kni_onnx_node *node, const kni_onnx_node *op, const quantized *y)
+{
+    enum { PARTS = 10 }; /* what a converter has room for */
+    int32_t in[2 + 3 * PARTS] = {y->scale, y->zero};
+    if (op->n_in > PARTS) return;
+    for (int32_t k = 0; k < op->n_in; k++) {
+        quantized x;
+        if (!is_plain(p, op->in[k], &x)) return;
+        const int32_t part[3] = {x.x, x.scale, x.zero};
+        memcpy(in + 2 + 3 * k, part, sizeof part);
+    }
+    kni_edit_become(p, node, "com.microsoft", "QLinearConcat", 1, in, 2 + 3 * op->n_in, op->attributes,
+                    op->n_attributes);
+}
+
 static void visit_quantize(kni_edit *p, kni_onnx_node *node)
 {
     quantized y, x;
@@ -196,8 +252,15 @@ static void visit_quantize(kni_edit *p, kni_onnx_node *node)
         make_matmul(p, node, op, &y);
     else if (kni_edit_is(op, "Gemm"))
         make_gemm(p, node, op, &y);
+    else if (kni_edit_is(op, "Add") || kni_edit_is(op, "Mul"))
+        make_binary(p, node, op, &y);
     else
         make_move(p, node, op, &y);
+    if (!kni_edit_is(node, "QuantizeLinear")) return;
+    if (kni_edit_is(op, "Concat"))
+        make_concat(p, node, op, &y);
+    else
+        make_unary(p, node, op, &y);
 }
 
 /* ---- products whose results stay floats */
@@ -256,6 +319,81 @@ static void visit_weights(kni_edit *p, kni_onnx_node *node)
     kni_edit_become(p, node, "kiln", "QuantizedLinear", 1, in, 5, NULL, 0);
 }
 
+/* ---- weights of few bits in blocks */
+
+/* Field i of a row of packed numbers, the lowest bits first. */
+static uint8_t field(const uint8_t *row, int64_t i, int64_t bits)
+{
+    return (uint8_t)(row[i * bits / 8] >> (i * bits % 8) & ((1 << bits) - 1));
+}
+
+/* [rows, n] of bytes out of rows of packed numbers, each `bytes` long. */
+static int32_t unpacked(kni_edit *p, int32_t like, const kni_onnx_tensor *t, int64_t rows, int64_t n,
+                        int64_t bits, int64_t bytes)
+{
+    void *data;
+    const kni_onnx_value *old = &p->model->values[like];
+    const int64_t sizes[2] = {rows, n};
+    const int32_t value = kni_edit_new_constant(p, old->graph, old->name, KNI_ONNX_UINT8, sizes, 2, &data);
+    for (int64_t r = 0; value >= 0 && r < rows; r++)
+        for (int64_t i = 0; i < n; i++)
+            ((uint8_t *)data)[r * n + i] = field((const uint8_t *)t->data + r * bytes, i, bits);
+    return value;
+}
+
+static int32_t as_matrix(kni_edit *p, int32_t like, const kni_onnx_tensor *t, int64_t rows, int64_t n)
+{
+    void *data;
+    const kni_onnx_value *old = &p->model->values[like];
+    const int64_t sizes[2] = {rows, n};
+    const int32_t value = kni_edit_new_constant(p, old->graph, old->name, KNI_ONNX_FLOAT, sizes, 2, &data);
+    if (value >= 0) memcpy(data, t->data, t->bytes);
+    return value;
+}
+
+static int32_t middle_zero(kni_edit *p, int32_t like, int64_t bits)
+{
+    void *data;
+    const kni_onnx_value *old = &p->model->values[like];
+    const int32_t value = kni_edit_new_constant(p, old->graph, "zero", KNI_ONNX_UINT8, NULL, 0, &data);
+    if (value >= 0) *(uint8_t *)data = (uint8_t)(1 << (bits - 1));
+    return value;
+}
+
+/* MatMulNBits whose weight, scales and zero points are constants. */
+static void visit_blocks(kni_edit *p, kni_onnx_node *node)
+{
+    if (strcmp(node->domain, "com.microsoft") || strcmp(node->op, "MatMulNBits") || node->n_in < 3) return;
+    const int64_t k = kni_node_int(node, "K", 0), n = kni_node_int(node, "N", 0),
+                  bits = kni_node_int(node, "bits", 4), block = kni_node_int(node, "block_size", 0),
+                  most = INT32_MAX;
+    if (k < 1 || n < 1 || block < 1 || k > most || n > most || block > most || kni_edit_input(node, 4) >= 0)
+        return;
+    if ((bits != 2 && bits != 4 && bits != 8) || block * bits % 8) return;
+    const kni_onnx_tensor *w = kni_edit_constant(p, node->in[1]), *scales = kni_edit_constant(p, node->in[2]);
+    const kni_onnx_tensor *zeros = kni_edit_constant(p, kni_edit_input(node, 3));
+    const int64_t blocks = (k + block - 1) / block, row = blocks * (block * bits / 8);
+    const int64_t zero_row = (blocks * bits + 7) / 8;
+    int64_t all, all_scales, all_zeros;
+    if (__builtin_mul_overflow(n, row, &all) || __builtin_mul_overflow(n, blocks, &all_scales) ||
+        __builtin_mul_overflow(n, zero_row, &all_zeros))
+        return;
+    if (!w || w->type != KNI_ONNX_UINT8 || w->count != all || !scales || scales->type != KNI_ONNX_FLOAT ||
+        scales->count != all_scales)
+        return;
+    if (kni_edit_input(node, 3) >= 0 &&
+        (!zeros || zeros->type != KNI_ONNX_UINT8 || zeros->count != all_zeros))
+        return;
+    const int32_t in[5] = {node->in[0], unpacked(p, node->in[1], w, n, k, bits, row),
+                           as_matrix(p, node->in[2], scales, n, blocks),
+                           zeros ? unpacked(p, node->in[3], zeros, n, blocks, bits, zero_row)
+                                 : middle_zero(p, node->in[1], bits),
+                           kni_edit_input(node, 5)};
+    if (p->failed) return;
+    const kni_onnx_attribute attribute = kni_edit_int(p, "block", block);
+    kni_edit_become(p, node, "kiln", "QuantizedLinear", 1, in, 5, &attribute, 1);
+}
+
 /* MatMulInteger, Cast and Mul. */
 static void visit_scaled(kni_edit *p, kni_onnx_node *node)
 {
@@ -295,6 +433,7 @@ void kni_edit_quantized(kni_edit *p)
 {
     kni_edit_each(p, visit_quantize);
     kni_edit_each(p, visit_weights);
+    kni_edit_each(p, visit_blocks);
     kni_edit_each(p, visit_scaled);
     kni_edit_each(p, visit_bias);
 }

@@ -31,14 +31,18 @@ static bool range(const float *x, int64_t n, float bounds[2])
     return finite;
 }
 
-/* The sum with `whole` has no fraction, and its lowest bits are those of the number. */
-static void to_bytes(uint8_t *restrict y, const float *restrict x, int64_t n, float scale, float zero)
+/* What is far outside of the range comes nearer first, so that the sum with `whole` has no fraction. */
+static void to_bytes(uint8_t *restrict y, const float *restrict x, int64_t n, bool is_signed, float scale,
+                     float zero)
 {
-    const float whole = 0x1.8p23f;
+    const float whole = 0x1.8p23f, low = is_signed ? -128 : 0, high = low + 255;
     for (int64_t i = 0; i < n; i++) {
-        float v = (x[i] / scale + whole) - whole + zero;
-        v = v > 0 ? v : 0;
-        v = v < 255 ? v : 255;
+        float v = x[i] / scale;
+        v = v > -1024 ? v : -1024;
+        v = v < 1024 ? v : 1024;
+        v = (v + whole) - whole + zero;
+        v = v > low ? v : low;
+        v = v < high ? v : high;
         y[i] = (uint8_t)(int32_t)v;
     }
 }
@@ -58,6 +62,38 @@ static void to_bytes(uint8_t *restrict y, const float *restrict x, int64_t n, fl
 DEFINE_DOT(dot_unsigned, uint8_t)
 DEFINE_DOT(dot_signed, int8_t)
 
+enum { BLOCK_LANES = 16 };
+
+/* What a block sums is scaled lane by lane. */
+#define DEFINE_BLOCKS(name, type)                                                                            \
+    static float name(const float *restrict x, const type *restrict w, int64_t k, int64_t block,             \
+                      const float *restrict scales, const float *restrict zeros, int64_t zero_step)          \
+    {                                                                                                        \
+        float s[BLOCK_LANES] = {0};                                                                          \
+        for (int64_t b = 0, from = 0; from < k; b++, from += block) {                                        \
+            const int64_t end = from + block < k ? from + block : k;                                         \
+            const float zero = zeros[b * zero_step], scale = scales[b];                                      \
+            float t[BLOCK_LANES] = {0};                                                                      \
+            int64_t i = from;                                                                                \
+            for (; i + BLOCK_LANES <= end; i += BLOCK_LANES)                                                 \
+                for (int l = 0; l < BLOCK_LANES; l++) t[l] += x[i + l] * ((float)w[i + l] - zero);           \
+            for (int l = 0; i < end; i++, l++) t[l] += x[i] * ((float)w[i] - zero);                          \
+            for (int l = 0; l < BLOCK_LANES; l++) s[l] += scale * t[l];                                      \
+        }                                                                                                    \
+        for (int half = BLOCK_LANES / 2; half > 0; half /= 2)                                                \
+            for (int l = 0; l < half; l++) s[l] += s[l + half];                                              \
+        return s[0];                                                                                         \
+    }
+DEFINE_BLOCKS(blocks_unsigned, uint8_t)
+DEFINE_BLOCKS(blocks_signed, int8_t)
+
+static float dot_blocks(const float *x, const uint8_t *w, int64_t k, int64_t block, bool is_signed,
+                        const float *scales, const float *zeros, int64_t zero_step)
+{
+    if (is_signed) return blocks_signed(x, (const int8_t *)w, k, block, scales, zeros, zero_step);
+    return blocks_unsigned(x, w, k, block, scales, zeros, zero_step);
+}
+
 static float dot(const float *x, const uint8_t *w, int64_t k, bool is_signed, float zero)
 {
     return is_signed ? dot_signed(x, (const int8_t *)w, k, zero) : dot_unsigned(x, w, k, zero);
@@ -73,4 +109,13 @@ static void to_reals(float *restrict y, const uint8_t *restrict w, int64_t k, bo
         for (int64_t i = 0; i < k; i++) y[i] = ((float)w[i] - zero) * scale;
 }
 
-const kni_quantize_kernels KNI_TIER_FN(kni_quantize_f32) = {range, to_bytes, dot, to_reals};
+static void combine(float *restrict a, const float *restrict b, int64_t n, bool multiplies)
+{
+    if (multiplies)
+        for (int64_t i = 0; i < n; i++) a[i] *= b[i];
+    else
+        for (int64_t i = 0; i < n; i++) a[i] += b[i];
+}
+
+const kni_quantize_kernels KNI_TIER_FN(kni_quantize_f32) = {range,      to_bytes, dot,
+                                                            dot_blocks, to_reals, combine};
