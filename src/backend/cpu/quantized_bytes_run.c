@@ -2,6 +2,7 @@
 #include "backend/cpu/isa.h"
 #include "backend/cpu/quantize_kernels.h"
 #include "backend/host/host.h"
+#include "core/allocator.h"
 #include "core/thread_pool.h"
 #include "ops/native.h"
 #include "ops/quantized_bytes.h"
@@ -21,7 +22,7 @@ typedef struct job {
     const kni_quantize_kernels *kernels;
     bytes a, b, y;
     float *reals;      /* the operand or result in f32 */
-    int64_t n, period; /* period: after so many elements b begins again */
+    int64_t n, period; /* period: after so many elements b begins again, of which there are a strip more */
     bool multiplies;
     void (*strip)(const struct job *j, int64_t first, int64_t n);
 } job;
@@ -76,11 +77,8 @@ static void binary_strip(const job *j, int64_t first, int64_t n)
 {
     float a[STRIP], b[STRIP];
     j->kernels->to_reals(a, j->a.data + first, n, j->a.is_signed, j->a.zero, j->a.scale);
-    for (int64_t done = 0; done < n;) {
-        const int64_t at = (first + done) % j->period, part = smaller(n - done, j->period - at);
-        j->kernels->to_reals(b + done, j->b.data + at, part, j->b.is_signed, j->b.zero, j->b.scale);
-        done += part;
-    }
+    const uint8_t *from = j->b.data + (j->period < j->n ? first % j->period : first);
+    j->kernels->to_reals(b, from, n, j->b.is_signed, j->b.zero, j->b.scale);
     j->kernels->combine(a, b, n, j->multiplies);
     j->kernels->to_bytes(j->y.data + first, a, n, j->y.is_signed, j->y.scale, j->y.zero);
 }
@@ -144,6 +142,14 @@ static bool repeats(const kni_type *x, const kni_type *y)
     return count == kni_count(x);
 }
 
+/* An operand that is met again and again, with a strip of it behind its end. */
+static uint8_t *repeated(const uint8_t *data, int64_t period)
+{
+    uint8_t *copy = kni_allocate((size_t)(period + STRIP));
+    for (int64_t i = 0; copy && i < period + STRIP; i++) copy[i] = i < period ? data[i] : copy[i - period];
+    return copy;
+}
+
 static kn_status run_binary(const kn_record *r, bool multiplies)
 {
     int first = KNI_BYTES_A, second = KNI_BYTES_B;
@@ -157,10 +163,15 @@ static kn_status run_binary(const kn_record *r, bool multiplies)
     if (s) return s;
     if (kni_host_borrow(a, a->type.dtype, &in[0]) && kni_host_borrow(b, b->type.dtype, &in[1])) {
         job j = {.n = n, .period = kni_count(&b->type), .multiplies = multiplies, .strip = binary_strip};
+        uint8_t *copy = j.period < n ? repeated(in[1].data, j.period) : NULL;
         j.a = scaled(r, in[0].data, a->type.dtype, first + 1);
-        j.b = scaled(r, in[1].data, b->type.dtype, second + 1);
+        j.b = scaled(r, copy ? copy : in[1].data, b->type.dtype, second + 1);
         j.y = scaled(r, y->storage->data, y->type.dtype, KNI_BYTES_Y_SCALE);
-        run(&j);
+        if (copy || j.period == n)
+            run(&j);
+        else
+            s = KN_ERROR_MEMORY;
+        if (copy) kni_free(copy, (size_t)(j.period + STRIP));
     } else {
         s = KN_ERROR_MEMORY;
     }
