@@ -304,7 +304,7 @@ static const row activations[] = {
     "w = DequantizeLinear(v, vs, vz) axis=0; "
 #define SUMS(scale)                                                                                          \
     "c = i32[3] 4 -5 600; cs = f32[3] " scale "; cz = i32[3] 0 0 0; d = DequantizeLinear(c, cs, cz) "        \
-                                              "axis=0; "
+    "axis=0; "
 #define OF_COLUMNS                                                                                           \
     "v = i8[4,3] 1 -2 3 127 -128 5 6 7 8 -9 10 11; vs = f32[3] 0.5 0.25 1; vz = i8[3] 0 0 0; "               \
     "w = DequantizeLinear(v, vs, vz) axis=1; "
