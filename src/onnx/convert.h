@@ -211,6 +211,8 @@ bool kni_convert_failed(const kni_conversion *c);
 void *kni_convert_memory(kni_conversion *c, size_t count, size_t size);
 /* Whether ops run now, with all sizes known, and not into a program. */
 bool kni_converts_now(const kni_conversion *c);
+/* Whether x is a constant of the model, the same in every run; an absent value is. */
+bool kni_is_constant(const kni_conversion *c, kni_datum x);
 
 /* ---- the table of converters */
 

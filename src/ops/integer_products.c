@@ -8,8 +8,9 @@
 #include "ops/matmul_operands.h"
 #include "ops/native.h"
 #include <kn/contraction.h>
+#include <kn/elementwise.h>
 
-extern const kni_native kni_cpu_matmul_integer, kni_cpu_conv_integer;
+extern const kni_native kni_cpu_matmul_integer, kni_cpu_matmul_dequantized, kni_cpu_conv_integer;
 
 #define BYTES (KNI_BIT(KN_I8) | KNI_BIT(KN_U8))
 
@@ -98,7 +99,8 @@ static kn_status check_zero(const kni_infer *c, int i, const kni_type *of, int s
         zero, of, summed == 1 ? "row" : "column");
 }
 
-static kn_status infer_matmul_integer(kni_infer *c)
+/* The shape of the product, with checks of what is multiplied. */
+static kn_status infer_product(kni_infer *c)
 {
     const kni_type *a = c->in[0], *b = c->in[1];
     kni_type *y = c->out[0];
@@ -113,7 +115,15 @@ static kn_status infer_matmul_integer(kni_infer *c)
     if (s == KN_OK) s = check_zero(c, KNI_INTEGER_B_ZERO, b, 2);
     y->dims[y->rank++] = a->dims[a->rank - 2];
     y->dims[y->rank++] = b->dims[b->rank - 1];
-    return s ? s : finish_type(c, y, b->dims[b->rank - 1]);
+    return s;
+}
+
+static kn_dim columns_of(const kni_infer *c) { return c->in[1]->dims[c->in[1]->rank - 1]; }
+
+static kn_status infer_matmul_integer(kni_infer *c)
+{
+    kn_status s = infer_product(c);
+    return s ? s : finish_type(c, c->out[0], columns_of(c));
 }
 
 /* The steps of an operand through the batch axes of the result, and that along its axis `inner` from the end. */
@@ -174,6 +184,40 @@ kn_tensor kn_matmul_requantized(kn_tensor a, kn_tensor b, kn_tensor a_zero, kn_t
     kn_tensor in[KNI_INTEGER_OPERANDS] = {a, b, a_zero, b_zero, bias, scale, zero};
     return kni_apply(&kni_op_matmul_integer, in, KNI_INTEGER_OPERANDS, NULL);
 }
+
+/* ---- matmul_dequantized: the sums as reals, with one rounding each for scale and bias */
+
+static kn_status infer_matmul_dequantized(kni_infer *c)
+{
+    kn_status s = infer_product(c);
+    if (s) return s;
+    if (!operand(c, KNI_INTEGER_SCALE))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "operand %d, the scale, is missing",
+                              (int)KNI_INTEGER_SCALE);
+    s = check_each(c, KNI_INTEGER_BIAS, "the bias", KN_F32, columns_of(c));
+    if (s == KN_OK) s = check_each(c, KNI_INTEGER_SCALE, "the scale", KN_F32, columns_of(c));
+    c->out[0]->dtype = KN_F32;
+    return s;
+}
+
+static kn_status lower_matmul_dequantized(kni_lowering *l)
+{
+    const kn_tensor *in = l->in;
+    kn_tensor sums = kn_matmul_integer(in[KNI_INTEGER_A], in[KNI_INTEGER_B], in[KNI_INTEGER_A_ZERO],
+                                       in[KNI_INTEGER_B_ZERO]);
+    kn_tensor y = kn_mul(kn_cast(sums, KN_F32), in[KNI_INTEGER_SCALE]);
+    l->out[0] = in[KNI_INTEGER_BIAS].bits ? kn_add(y, in[KNI_INTEGER_BIAS]) : y;
+    return KN_OK;
+}
+
+OP(matmul_dequantized,
+   .doc = "y[..., i, j] = scale[j] (sum over k of (a[..., i, k] - a_zero[..., i]) (b[..., k, j] - "
+          "b_zero[..., j])) + "
+          "bias[j] in f32; the sums are exact",
+   .min_in = 2, .max_in = KNI_INTEGER_SCALE + 1, .n_out = 1, .kind = KNI_CONTRACTION,
+   .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT,
+   .infer = infer_matmul_dequantized, .lower = lower_matmul_dequantized,
+   .native = &kni_cpu_matmul_dequantized)
 
 /* ---- conv_integer */
 

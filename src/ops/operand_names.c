@@ -55,6 +55,13 @@ static const struct {
     NAMES(gru, "x weight weight_h bias lengths h"),
     NAMES(rnn, "x weight weight_h bias lengths h"),
     NAMES(matmul_integer, "a b a_zero b_zero bias scale y_zero"),
+    NAMES(matmul_dequantized, "a b a_zero b_zero bias scale"),
+    NAMES(quantize_bytes, "x scale zero"),
+    NAMES(dequantize_bytes, "x scale zero"),
+    NAMES(byte_table, "x table"),
+    NAMES(quantized_sum, "a a_scale a_zero b b_scale b_zero y_scale y_zero"),
+    NAMES(quantized_product, "a a_scale a_zero b b_scale b_zero y_scale y_zero"),
+    NAMES(linear_quantized, "x weight scale zero bias"),
     NAMES(conv_integer, "x weight x_zero weight_zero bias scale y_zero"),
     /* composites */
     NAMES(softmax_grad, "dy y"),

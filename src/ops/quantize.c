@@ -1,5 +1,6 @@
 /* Numbers as small integers times a scale, and back: the rows, and the functions that spread scales over axes and blocks. */
 #include "core/integer_range.h"
+#include "ops/native.h"
 #include "ops/scalar_row.h"
 #include "ops/wide.h"
 #include <kn/quantize.h>
@@ -12,6 +13,43 @@ ELEMENTWISE_NUMBERS(quantize, 3, KNI_RULE_PROMOTE, KNI_FLOATS,
 ELEMENTWISE(dequantize, 3, KNI_RULE_PROMOTE, KNI_FLOATS, "y = (x - zero) * scale", .in = "x scale zero",
             .doc = "(x - zero) scale", .tolerance = {2, 1}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_WIDE)
 DERIVED(dequantize)
+
+/* ---- u8 with the scale and the zero point that hold the least element, the largest and 0 */
+
+extern const kni_native kni_cpu_quantize_dynamic;
+
+static kn_status infer_quantize_dynamic(kni_infer *c)
+{
+    kn_status s = kni_infer_dtype(c, 0, KNI_BIT(KN_F32));
+    if (s) return s;
+    *c->out[0] = *c->in[0];
+    c->out[0]->weak = 0;
+    c->out[0]->dtype = c->out[2]->dtype = KN_U8;
+    c->out[1]->dtype = KN_F32;
+    c->out[1]->rank = c->out[2]->rank = 0;
+    return KN_OK;
+}
+
+static kn_status lower_quantize_dynamic(kni_lowering *l)
+{
+    kn_tensor x = l->in[0], zero = kn_keep(kn_full(KN_SCALAR_SHAPE, 0, KN_F32));
+    const bool any = kn_count(x) > 0;
+    kn_tensor low = kn_keep(any ? kn_minimum(kn_min(x, KN_AXES_ALL, false), zero) : kn_alias(zero));
+    kn_tensor high = kn_keep(any ? kn_maximum(kn_max(x, KN_AXES_ALL, false), zero) : kn_alias(zero));
+    kn_tensor range = kn_where(kn_equal(high, low), kn_full(KN_SCALAR_SHAPE, 1, KN_F32), kn_sub(high, low));
+    kn_tensor scale = kn_keep(kn_div_scalar(range, 255));
+    kn_tensor at = kn_round(kn_clamp(kn_sub(zero, kn_div(low, scale)), 0, 255));
+    l->out[2] = kn_keep(kn_cast(at, KN_U8));
+    l->out[0] = kn_quantize(x, scale, l->out[2], NULL);
+    l->out[1] = scale;
+    return KN_OK;
+}
+
+OP(quantize_dynamic,
+   .doc = "x in u8 with the scale and the zero point that hold 0 and its least and largest elements",
+   .min_in = 1, .max_in = 1, .n_out = 3, .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_WANTS,
+   .dtypes = KNI_BIT(KN_F32), .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_quantize_dynamic,
+   .lower = lower_quantize_dynamic, .native = &kni_cpu_quantize_dynamic)
 
 /* ---- the functions */
 

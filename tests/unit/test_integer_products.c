@@ -122,14 +122,41 @@ static void test_conv(kn_shape x_shape, kn_shape w_shape, const kn_conv_integer_
     kn_scope_end(scope, KN_NONE);
 }
 
+/* The largest sums there are, up to 2^31, where they wrap. */
+static void test_extremes(int64_t m)
+{
+    static const struct {
+        kn_dtype a, b;
+        double a_value, b_value, a_zero, b_zero;
+    } of[] = {{KN_I8, KN_I8, -128, -128, 0, 0},     {KN_U8, KN_I8, 255, -128, 0, 0},
+              {KN_U8, KN_U8, 255, 255, 0, 0},       {KN_I8, KN_U8, -128, 255, 127, 0},
+              {KN_U8, KN_I8, 255, -128, 0, 127},    {KN_U8, KN_U8, 0, 0, 255, 255},
+              {KN_I8, KN_I8, 127, -128, -128, 127}, {KN_U8, KN_U8, 0, 255, 255, 0}};
+    const int64_t k = 33030, n = 65; /* 33030 * 255 * 255 is above 2^31 */
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        kn_scope scope = kn_scope_begin();
+        kn_tensor a = kn_full(KN_SHAPE(m, k), of[i].a_value, of[i].a);
+        kn_tensor b = kn_full(KN_SHAPE(k, n), of[i].b_value, of[i].b);
+        kn_tensor y = kn_matmul_integer(a, b, kn_full(KN_SCALAR_SHAPE, of[i].a_zero, of[i].a),
+                                        kn_full(KN_SCALAR_SHAPE, of[i].b_zero, of[i].b));
+        const int64_t one = (int64_t)((of[i].a_value - of[i].a_zero) * (of[i].b_value - of[i].b_zero));
+        const int64_t sum = (int64_t)(int32_t)(uint32_t)(uint64_t)(one * k);
+        CHECK(same(y, kn_keep(kn_full(KN_SHAPE(m, n), (double)sum, KN_I64))));
+        kn_scope_end(scope, KN_NONE);
+    }
+}
+
 static void test_products(void)
 {
-    static const int64_t shapes[][3] = {{1, 1, 1},    {1, 300, 40}, {3, 5, 7},      {14, 64, 32},
-                                        {15, 65, 33}, {130, 70, 9}, {200, 300, 70}, {5, 2, 400}};
+    static const int64_t shapes[][3] = {
+        {1, 1, 1},   {1, 300, 40}, {3, 5, 7},  {14, 64, 32},  {15, 65, 33}, {130, 70, 9}, {200, 300, 70},
+        {5, 2, 400}, {1, 64, 200}, {2, 4, 64}, {3, 260, 130}, {4, 132, 65}, {1, 77, 67},  {4, 63, 9}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int kind = 0; kind < 4; kind++)
-            test_matmul(shapes[i][0], shapes[i][1], shapes[i][2], kind & 1 ? KN_I8 : KN_U8,
-                        kind & 2 ? KN_I8 : KN_U8, i % 2 == 0);
+            for (int turned = 0; turned < 2; turned++)
+                test_matmul(shapes[i][0], shapes[i][1], shapes[i][2], kind & 1 ? KN_I8 : KN_U8,
+                            kind & 2 ? KN_I8 : KN_U8, turned != 0);
+    for (int rows = 1; rows < 20; rows += 6) test_extremes(rows);
     test_conv(KN_SHAPE(2, 6, 17, 19), KN_SHAPE(8, 6, 3, 3), &(kn_conv_integer_args){.padding = {1, 1}});
     test_conv(KN_SHAPE(1, 6, 17, 40), KN_SHAPE(9, 2, 3, 5),
               &(kn_conv_integer_args){.stride = {2, 1}, .padding = {1, 3}, .dilation = {1, 2}, .groups = 3});

@@ -294,6 +294,129 @@ static const row activations[] = {
     {ACTIVATIONS, "x f32[9]; a = HardSigmoid(x); y = Mul(x, a); > y", "HardSigmoid Mul"},
 };
 
+#define QUANTIZED KNI_ONNX_PASS_QUANTIZED, 17
+/* Scales are powers of two, so that f32 is exact, too. */
+#define BYTES                                                                                                \
+    "s = f32 0.0625; z = u8 10; t = f32 0.25; none = u8 0; q = QuantizeLinear(x, s, z); "                    \
+    "b = DequantizeLinear(q, s, z); "
+#define OF_CHANNELS                                                                                          \
+    "v = i8[3,2,1,1] 1 -2 3 127 -128 5; vs = f32[3] 0.5 0.25 1; vz = i8[3] 0 0 0; "                          \
+    "w = DequantizeLinear(v, vs, vz) axis=0; "
+#define SUMS(scale)                                                                                          \
+    "c = i32[3] 4 -5 600; cs = f32[3] " scale "; cz = i32[3] 0 0 0; d = DequantizeLinear(c, cs, cz) "        \
+    "axis=0; "
+#define OF_COLUMNS                                                                                           \
+    "v = i8[4,3] 1 -2 3 127 -128 5 6 7 8 -9 10 11; vs = f32[3] 0.5 0.25 1; vz = i8[3] 0 0 0; "               \
+    "w = DequantizeLinear(v, vs, vz) axis=1; "
+#define BACK(zero) "f = QuantizeLinear(e, t, " zero "); y = DequantizeLinear(f, t, " zero "); > y"
+static const row quantized[] = {
+    {QUANTIZED,
+     "x f32[1,2,5,5]; " BYTES OF_CHANNELS SUMS("0.03125 0.015625 0.0625") "e = Conv(b, w, d); " BACK("z"),
+     "QuantizeLinear QLinearConv DequantizeLinear"},
+    {QUANTIZED, "x f32[1,2,5,5]; " BYTES OF_CHANNELS "a = Conv(b, w); e = Relu(a); " BACK("none"),
+     "QuantizeLinear QLinearConv DequantizeLinear"},
+    {QUANTIZED, "x f32[1,2,5,5]; " BYTES OF_CHANNELS "a = Conv(b, w); e = Relu(a); " BACK("z"),
+     "QuantizeLinear DequantizeLinear DequantizeLinear Conv Relu QuantizeLinear DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[1,2,5,5]; " BYTES OF_CHANNELS
+     "l = f32 0; h = f32 80; a = Conv(b, w); e = Clip(a, l, h); " BACK("none"),
+     "QuantizeLinear QLinearConv DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[1,2,5,5]; " BYTES OF_CHANNELS
+     "l = f32 0; h = f32 6; a = Conv(b, w); e = Clip(a, l, h); " BACK("none"),
+     "QuantizeLinear DequantizeLinear DequantizeLinear Conv Clip QuantizeLinear DequantizeLinear"},
+    {QUANTIZED, /* a bias at another scale than the sums */
+     "x f32[1,2,5,5]; " BYTES OF_CHANNELS SUMS("0.5 0.5 0.5") "e = Conv(b, w, d); " BACK("z"),
+     "QuantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear Conv QuantizeLinear "
+     "DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[1,2,5,5]; " BYTES OF_CHANNELS "e = Conv(b, w); f = QuantizeLinear(e, t, z); "
+     "y = DequantizeLinear(f, t, z); > y e",
+     "QuantizeLinear DequantizeLinear DequantizeLinear Conv QuantizeLinear DequantizeLinear"},
+    {QUANTIZED, /* the scale of a run, not of the model */
+     "x f32[1,2,5,5]; t! = f32 0.25; s = f32 0.0625; z = u8 10; q = QuantizeLinear(x, s, z); "
+     "b = DequantizeLinear(q, s, z); " OF_CHANNELS "e = Conv(b, w); " BACK("z"),
+     "QuantizeLinear DequantizeLinear DequantizeLinear Conv QuantizeLinear DequantizeLinear"},
+    {QUANTIZED, "x f32[2,4]; " BYTES OF_COLUMNS "e = MatMul(b, w); " BACK("z"),
+     "QuantizeLinear QLinearMatMul DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[2,3,4]; p f32[2,4,2]; " BYTES "o = QuantizeLinear(p, t, none); "
+     "r = DequantizeLinear(o, t, none); e = MatMul(b, r); " BACK("z"),
+     "QuantizeLinear QuantizeLinear QLinearMatMul DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[2,4]; " BYTES OF_COLUMNS SUMS("0.03125 0.015625 0.0625") "e = Gemm(b, w, d); " BACK("z"),
+     "QuantizeLinear QGemm DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[2,2]; " BYTES "v = i8[3,2] 1 -2 3 127 -128 5; vs = f32 0.5; vz = i8 3; "
+     "w = DequantizeLinear(v, vs, vz); e = Gemm(b, w) transB=1; " BACK("z"),
+     "QuantizeLinear QGemm DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[1,2,4,4]; " BYTES "e = MaxPool(b) kernel_shape=2,2; f = QuantizeLinear(e, s, z); "
+     "y = DequantizeLinear(f, s, z); > y",
+     "QuantizeLinear MaxPool DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[2,3]; " BYTES "e = Transpose(b); f = QuantizeLinear(e, s, z); "
+     "y = DequantizeLinear(f, s, z); > y",
+     "QuantizeLinear Transpose DequantizeLinear"},
+    {QUANTIZED, "x f32[2,3]; " BYTES "e = Transpose(b); " BACK("z"),
+     "QuantizeLinear DequantizeLinear Transpose QuantizeLinear DequantizeLinear"},
+    {QUANTIZED, "x f32[4]; " BYTES "f = QuantizeLinear(b, s, z); y = DequantizeLinear(f, s, z); > y",
+     "QuantizeLinear DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[2,3]; p f32[3]; " BYTES "o = QuantizeLinear(p, t, none); "
+     "r = DequantizeLinear(o, t, none); e = Add(b, r); " BACK("z"),
+     "QuantizeLinear QuantizeLinear QLinearAdd DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[2,1]; p f32[3]; " BYTES "o = QuantizeLinear(p, t, none); "
+     "r = DequantizeLinear(o, t, none); e = Mul(b, r); " BACK("none"),
+     "QuantizeLinear QuantizeLinear QLinearMul DequantizeLinear"},
+    {QUANTIZED, "x f32[9]; " BYTES "e = LeakyRelu(b) alpha=0.25; " BACK("z"),
+     "QuantizeLinear QuantizedUnary DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[2,2]; p f32[2,3]; " BYTES "o = QuantizeLinear(p, t, none); "
+     "r = DequantizeLinear(o, t, none); e = Concat(b, r) axis=1; " BACK("none"),
+     "QuantizeLinear QuantizeLinear QLinearConcat DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[2,2]; " BYTES "e = Concat(b, b) axis=1; f = QuantizeLinear(e, s, z); "
+     "y = DequantizeLinear(f, s, z); > y",
+     "QuantizeLinear Concat DequantizeLinear"},
+    {QUANTIZED, "x f32[2,4]; " OF_COLUMNS "k = f32[3] 1 2 3; m = MatMul(x, w); y = Add(m, k); > y",
+     "QuantizedLinear Add"},
+    {QUANTIZED, "x f32[2,4]; " OF_COLUMNS "k = f32[3] 1 2 3; y = Gemm(x, w, k); > y", "QuantizedLinear"},
+    {QUANTIZED,
+     "x f32[9,2]; v = u8[3,2] 1 2 3 127 255 5; vs = f32 0.5; vz = u8 100; "
+     "w = DequantizeLinear(v, vs, vz); y = Gemm(x, w) transB=1; > y",
+     "QuantizedLinear"},
+    {QUANTIZED,
+     "x f32[2,2]; v = u8[3,2] 1 2 3 127 255 5; vs = f32 0.5; u = Transpose(v); "
+     "w = DequantizeLinear(u, vs, vz); vz = u8 100; y = MatMul(x, w); > y",
+     "QuantizedLinear"},
+    {QUANTIZED, "x f32[2,4]; " BYTES OF_COLUMNS "y = MatMul(b, w); > y",
+     "QuantizeLinear MatMulIntegerToFloat"},
+    {QUANTIZED,
+     "x f32[2,4]; v = i8[4,3] 1 -2 3 127 -128 5 6 7 8 -9 10 11; vs = f32 0.5; k = f32[3] 1 2 3; "
+     "q, s, z = DynamicQuantizeLinear(x); m = MatMulInteger(q, v, z); c = Cast(m) to=1; "
+     "r = Mul(s, vs); e = Mul(c, r); y = Add(k, e); > y",
+     "DynamicQuantizeLinear Mul IntegerProduct"},
+    {QUANTIZED,
+     "x f32[2,4]; v = i8[4,3] 1 -2 3 127 -128 5 6 7 8 -9 10 11; vs = f32 0.5; "
+     "q, s, z = DynamicQuantizeLinear(x); m = MatMulInteger(q, v, z); c = Cast(m) to=1; "
+     "r = Mul(s, vs); y = Mul(c, r); > y c",
+     "DynamicQuantizeLinear MatMulInteger Cast Mul Mul"},
+    {QUANTIZED,
+     "x f32[2,5]; v = u8[2,2,2] 33 67 105 240 5 129 200 18; vs = f32[2,2] 0.5 0.25 1 2; "
+     "y = MatMulNBits@com.microsoft(x, v, vs) K=5 N=2 bits=4 block_size=4; > y",
+     "QuantizedLinear"},
+    {QUANTIZED,
+     "x f32[9,5]; v = u8[2,2,2] 33 67 105 240 5 129 200 18; vs = f32[4] 0.5 0.25 1 2; "
+     "vz = u8[2] 33 122; y = MatMulNBits@com.microsoft(x, v, vs, vz) K=5 N=2 bits=4 block_size=4; > y",
+     "QuantizedLinear"},
+    {QUANTIZED,
+     "x f32[2,5]; v u8[2,2,2]; vs = f32[2,2] 0.5 0.25 1 2; "
+     "y = MatMulNBits@com.microsoft(x, v, vs) K=5 N=2 bits=4 block_size=4; > y",
+     "MatMulNBits"},
+};
+
 #define ROPE KNI_ONNX_PASS_ROPE, 17
 #define CUTS "zero = i64[1] 0; half = i64[1] 2; end = i64[1] 2147483647; last = i64[1] -1; "
 #define TURN                                                                                                 \
@@ -480,6 +603,7 @@ int main(int argc, char **argv)
     RUN(affine);
     RUN(norms);
     RUN(activations);
+    RUN(quantized);
     RUN(rope);
     RUN(attention);
     RUN(dead);

@@ -23,7 +23,7 @@ typedef struct geometry {
 typedef struct run {
     int64_t at, count, place[AXES];
 } run;
-enum { MAX_RUNS = 32 };
+enum { MAX_RUNS = 64 }; /* columns that the driver asks for at once */
 
 static int find_runs(const geometry *z, int64_t first, int64_t n, run runs[MAX_RUNS])
 {

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What becomes of the sums: round((sum + bias) scale) + zero between low and high, as bytes. */
+/* What becomes of the sums: round((sum + bias) scale) + zero between low and high, as bytes, or (sum + bias) scale + shift. */
 typedef struct kni_gemm_i8_scaling {
-    const float *scale;
+    const float *scale, *shift; /* shift NULL: 0 */
     int32_t zero, low, high;
 } kni_gemm_i8_scaling;
 
@@ -30,7 +30,8 @@ typedef struct kni_gemm_i8_args {
     bool of_rows;
     int32_t *c;
     uint8_t *bytes;                     /* in place of c */
-    const kni_gemm_i8_scaling *scaling; /* with bytes */
+    float *reals;                       /* in place of both */
+    const kni_gemm_i8_scaling *scaling; /* with bytes or reals */
     int64_t c_row, c_batch;             /* columns follow each other */
     /* Where row k of a matrix of B begins, in elements; its columns follow each other. NULL: by b_row and b_col. */
     const int64_t *b_offsets;

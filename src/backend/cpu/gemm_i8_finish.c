@@ -12,11 +12,14 @@ bool kni_gemm_i8_finish_start(kni_gemm_i8_finish *f, const kn_record *r, int64_t
     const bool is_signed = kni_dtypes[kni_out(r, 0)->type.dtype].kind == KNI_KIND_SIGNED;
     kni_borrowed number = {NULL, 0};
     *f = (kni_gemm_i8_finish){.scales = scale != NULL};
-    if (bias && !kni_host_borrow_expanded(bias, &all, KN_I32, &f->bias)) return false;
+    const bool reals = kni_out(r, 0)->type.dtype == KN_F32;
+    if (bias && !kni_host_borrow_expanded(bias, &all, reals ? KN_F32 : KN_I32, &f->bias)) return false;
     if (scale && !kni_host_borrow_expanded(scale, &all, KN_F32, &f->scale)) return false;
     if (zero && !kni_host_borrow_expanded(zero, &one, KN_I32, &number)) return false;
     f->of_rows = of_rows;
+    f->reals = reals;
     f->scaling = (kni_gemm_i8_scaling){.scale = f->scale.data,
+                                       .shift = reals ? f->bias.data : NULL,
                                        .zero = number.data ? *(const int32_t *)number.data : 0,
                                        .low = is_signed ? INT8_MIN : 0,
                                        .high = is_signed ? INT8_MAX : UINT8_MAX};
@@ -34,7 +37,8 @@ void kni_gemm_i8_finish_place(const kni_gemm_i8_finish *f, kni_gemm_i8_args *g, 
 {
     g->c = (int32_t *)result + at;
     g->bytes = (uint8_t *)result + at;
+    g->reals = f->reals ? (float *)result + at : NULL;
     g->scaling = f->scales ? &f->scaling : NULL;
-    g->bias = f->bias.data;
+    g->bias = f->reals ? NULL : f->bias.data;
     g->of_rows = f->of_rows;
 }

@@ -8,7 +8,7 @@
 typedef struct kni_gemm_i8_finish {
     kni_borrowed bias, scale;
     kni_gemm_i8_scaling scaling;
-    bool scales, of_rows;
+    bool scales, of_rows, reals; /* reals: the result is f32, and the bias is its shift */
 } kni_gemm_i8_finish;
 
 /* channels: how many columns or, with of_rows, output channels there are. False without memory; end it all the same. */

@@ -31,9 +31,25 @@ typedef struct kni_gemm_i8_kernels {
     /* to[j] = round((sums[j] + bias[j step]) scale[j step]) + zero within low .. high, for all tile_columns. bounds: zero, low, high */
     void (*scale)(uint8_t *to, const int32_t *sums, const int32_t *bias, const float *scale, int step,
                   const int32_t bounds[3]);
+    /* to[j] = (sums[j] + bias[j step]) scale[j step] + shift[j step] */
+    void (*to_reals)(float *to, const int32_t *sums, const int32_t *bias, const float *scale,
+                     const float *shift, int step);
+    /* What follows is NULL where the processor has no sums of four products.
+       Packs `quads` steps of 2 * tile_columns columns of B as two strips; rows begin at b + offsets[k] or, without these, b + k row. */
+    void (*pack_two)(void *first, void *second, const uint8_t *b, const int64_t *offsets, int64_t row,
+                     int64_t quads, uint8_t flip);
+    /* Packs a strip of B whose columns lie in order, `col` apart. */
+    void (*pack_turned)(void *strip, const uint8_t *b, int64_t col, int64_t quads, uint8_t flip);
+    /* sums[2][rows][tile_columns] of up to KNI_GEMM_I8_FEW rows of a panel with 2 * tile_columns columns of B as they lie, and the
+       sums of these columns. */
+    void (*few)(const void *panel, const uint8_t *b, int64_t row, int64_t quads, int rows, uint8_t flip,
+                int32_t *sums, int32_t *column_sums);
+    /* The product of a row of k signed bytes in order with columns of B in order, and the sums of these columns. */
+    void (*dot)(const uint8_t *a, const uint8_t *b, int64_t col, int64_t columns, int64_t k, uint8_t flip,
+                int32_t *sums, int32_t *column_sums);
 } kni_gemm_i8_kernels;
 
-enum { KNI_GEMM_I8_MAX_ROWS = 16, KNI_GEMM_I8_MAX_COLUMNS = 32 };
+enum { KNI_GEMM_I8_MAX_ROWS = 16, KNI_GEMM_I8_MAX_COLUMNS = 32, KNI_GEMM_I8_FEW = 4 };
 
 KNI_TIER_DECLARE(extern const kni_gemm_i8_kernels, kni_gemm_i8, );
 /* With the instructions that kni_cpu_has_dot_products asks for. */

@@ -1,4 +1,4 @@
-/* matmul_integer on the CPU. A right side without batch axes makes one product of all rows; equal batch axes are one call; others run
+/* matmul_integer and matmul_dequantized on the CPU. A right side without batch axes makes one product of all rows; equal batch axes are one call; others run
    matrix by matrix. */
 #include "backend/cpu/gemm_i8_finish.h"
 #include "backend/cpu/matmul_run.h"
@@ -135,3 +135,4 @@ static kn_status run_matmul_integer(const kn_record *r)
 }
 
 const kni_native kni_cpu_matmul_integer = {.run = run_matmul_integer};
+const kni_native kni_cpu_matmul_dequantized = {.run = run_matmul_integer};

@@ -79,14 +79,15 @@ static void share(pool_job *j, int64_t planes)
     kni_norm_share(planes * j->lines * work, planes * j->tasks_per_plane, run_task, j);
 }
 
-/* Half types pass through f32, whole. */
+/* Half types pass through f32, whole, and integers that f32 holds do where one of them is chosen. */
 static kn_status run_pool(const kn_record *r, kni_pool_fn *const (*table)[KNI_ISA_COUNT], bool mean)
 {
     const kni_pool_attributes *a = r->attributes;
     kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
     int dtype = x->type.dtype == KN_F64 ? KN_F64 : KN_F32, wide = dtype == KN_F64;
     pool_job j = {.bytes = kni_bytes_of(dtype)};
-    if (!kn_dtype_is_float((kn_dtype)x->type.dtype)) return KN_ERROR_UNSUPPORTED;
+    const bool whole = !kn_dtype_is_float((kn_dtype)x->type.dtype);
+    if (whole && (mean || kni_bytes_of(x->type.dtype) > 2)) return KN_ERROR_UNSUPPORTED;
     fill_plan(&j.plan, a, &x->type, &y->type);
     if ((j.plan.window[2] - 1) * j.plan.dilation[2] + 1 > KNI_POOL_STRIP / 2) return KN_ERROR_UNSUPPORTED;
     int64_t planes = kni_count_dims(x->type.rank - (int)a->axes, x->type.dims),

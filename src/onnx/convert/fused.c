@@ -348,5 +348,8 @@ const kni_onnx_converter kni_onnx_fused[] = {
     {"kiln", "Norm", 1, 0, kni_convert_own_norm, 0, "floats"},
     {"kiln", "Attention", 1, 0, kni_convert_own_attention, 0, "floats"},
     {"kiln", "Rope", 1, 0, kni_convert_own_rope, 0, "floats"},
+    {"kiln", "IntegerProduct", 1, 0, kni_convert_own_integer_product, 0, "u8 i8"},
+    {"kiln", "QuantizedUnary", 1, 0, kni_convert_own_quantized_unary, 0, "u8 i8"},
+    {"kiln", "QuantizedLinear", 1, 0, kni_convert_own_quantized_linear, 0, "floats"},
     {0},
 };

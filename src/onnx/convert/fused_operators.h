@@ -16,7 +16,8 @@ kni_convert_function kni_convert_rfft, kni_convert_irfft, kni_convert_complex_mu
     kni_convert_crop_and_resize;
 
 /* What passes make, of the domain "kiln". */
-kni_convert_function kni_convert_own_norm, kni_convert_own_attention, kni_convert_own_rope;
+kni_convert_function kni_convert_own_norm, kni_convert_own_attention, kni_convert_own_rope,
+    kni_convert_own_integer_product, kni_convert_own_quantized_linear, kni_convert_own_quantized_unary;
 
 /* [batch, ..., channels] as [batch, channels, ...], and back. */
 kni_datum kni_channels_first(kni_conversion *c, kni_datum x);

@@ -56,6 +56,14 @@ kni_datum kni_spread_over(kni_conversion *c, kni_datum given, kni_datum x, int64
 
 /* ---- there and back */
 
+/* Whether one scale and one zero point of bytes belong to all of x, and ops run now. */
+static bool is_plain(kni_conversion *c, kni_datum x, kni_datum scale, kni_datum zero)
+{
+    return kni_is_given(x) && kni_is_given(zero) && kni_converts_now(c) && kni_dtype_of(c, scale) == KN_F32 &&
+           kni_dtypes[kni_dtype_of(c, zero)].bits == 8 && kni_is_whole(kni_dtype_of(c, zero)) &&
+           kni_rank_of(c, scale) == 0 && kni_rank_of(c, zero) == 0;
+}
+
 kni_datum kni_quantize_to(kni_conversion *c, kni_datum x, kni_datum scale, kni_datum zero, kn_dtype dtype,
                           bool saturate)
 {
@@ -73,6 +81,8 @@ kni_datum kni_quantize_to(kni_conversion *c, kni_datum x, kni_datum scale, kni_d
     const double half = (double)(UINT64_C(1) << (bits - 1));
     const bool is_signed = kni_dtypes[dtype].kind == KNI_KIND_SIGNED;
     if (!kni_is_given(zero)) zero = kni_real_number(c, 0, kni_dtype_of(c, scale));
+    if (is_plain(c, x, scale, zero) && kni_dtype_of(c, x) == KN_F32 && kni_dtype_of(c, zero) == dtype)
+        return kni_emit3(c, "quantize_bytes", x, scale, zero);
     x = kni_emit(c, "quantize", KNI_LIST(x, scale, zero),
                  KNI_GIVE(KNI_REAL("low", is_signed ? -half : 0),
                           KNI_REAL("high", (is_signed ? half : 2 * half) - 1)));
@@ -82,6 +92,8 @@ kni_datum kni_quantize_to(kni_conversion *c, kni_datum x, kni_datum scale, kni_d
 kni_datum kni_dequantized(kni_conversion *c, kni_quantized q)
 {
     const kn_dtype dtype = kni_dtype_of(c, q.scale);
+    if (is_plain(c, q.x, q.scale, q.zero) && kni_dtype_of(c, q.x) == kni_dtype_of(c, q.zero))
+        return kni_emit3(c, "dequantize_bytes", q.x, q.scale, q.zero);
     if (!kni_is_given(q.zero)) q.zero = kni_real_number(c, 0, dtype);
     return kni_cast_to(c, kni_emit3(c, "dequantize", as_number(c, q.x), q.scale, as_number(c, q.zero)),
                        dtype);
@@ -107,11 +119,16 @@ kni_datum kni_requantized_at(kni_conversion *c, kni_datum x, const kni_datum *in
 kni_quantized kni_quantized_dynamically(kni_conversion *c, kni_datum x)
 {
     const kn_dtype dtype = kni_dtype_of(c, x);
+    kni_quantized q;
+    if (kni_converts_now(c) && dtype == KN_F32) {
+        kni_datum all[3];
+        kni_emit_many(c, "quantize_dynamic", &x, 1, NULL, all, 3);
+        return (kni_quantized){all[0], all[1], all[2]};
+    }
     kni_datum low = kni_with_number(c, "minimum", kni_reduce_over(c, "min", x, NULL, 0, false), 0);
     kni_datum high = kni_with_number(c, "maximum", kni_reduce_over(c, "max", x, NULL, 0, false), 0);
     kni_datum range = kni_emit2(c, "sub", high, low);
     range = kni_emit3(c, "where", kni_emit2(c, "equal", high, low), kni_real_number(c, 1, dtype), range);
-    kni_quantized q;
     q.scale = kni_with_number(c, "div", range, 255);
     kni_datum zero = kni_emit2(c, "sub", kni_real_number(c, 0, dtype), kni_emit2(c, "div", low, q.scale));
     zero = kni_emit3(c, "clamp", zero, kni_real_number(c, 0, dtype), kni_real_number(c, 255, dtype));

@@ -5,21 +5,37 @@
 
 /* ---- layers */
 
-void kni_convert_qlinear_binary(KNI_CONVERTS)
+/* Bytes with a scale and a zero point of one element. */
+static bool has_one_scale(kni_conversion *c, const kni_datum *in, int32_t at)
 {
-    static const char *const ops[] = {"mul", "add"};
-    const char *op = ops[!strcmp(node->op, "QLinearAdd")];
-    KNI_UNUSED_COUNTS;
-    kni_datum y = kni_emit2(c, op, kni_dequantized_at(c, in, 0), kni_dequantized_at(c, in, 3));
-    out[0] = kni_requantized_at(c, y, in, 6);
+    return kni_is_given(in[at + 1]) && kni_is_given(in[at + 2]) && kni_is_single(c, in[at + 1]) &&
+           kni_is_single(c, in[at + 2]) && kni_dtypes[kni_dtype_of(c, in[at + 2])].bits == 8;
 }
 
-void kni_convert_qlinear_activation(KNI_CONVERTS)
+/* The same for a result, in[at] and in[at + 1]. */
+static bool gets_one_scale(kni_conversion *c, const kni_datum *in, int32_t at)
 {
-    const char *name = !strcmp(node->op, "QLinearSigmoid") ? "Sigmoid" : "LeakyRelu";
-    const double alpha = kni_node_real(node, "alpha", 0.01);
+    return has_one_scale(c, in, at - 1);
+}
+
+static kni_datum scalar(kni_conversion *c, kni_datum x) { return kni_reshape_to(c, x, NULL, 0); }
+
+void kni_convert_qlinear_binary(KNI_CONVERTS)
+{
+    static const char *const ops[] = {"mul", "add"}, *const rows[] = {"quantized_product", "quantized_sum"};
+    const bool adds = !strcmp(node->op, "QLinearAdd");
+    const char *op = ops[adds];
     KNI_UNUSED_COUNTS;
-    out[0] = kni_requantized_at(c, kni_activation_of(c, name, kni_dequantized_at(c, in, 0), alpha, 0), in, 3);
+    if (kni_converts_now(c) && has_one_scale(c, in, 0) && has_one_scale(c, in, 3) &&
+        gets_one_scale(c, in, 6)) {
+        out[0] = kni_emit(c, rows[adds],
+                          KNI_LIST(in[0], scalar(c, in[1]), scalar(c, in[2]), in[3], scalar(c, in[4]),
+                                   scalar(c, in[5]), scalar(c, in[6]), scalar(c, in[7])),
+                          NULL);
+        return;
+    }
+    kni_datum y = kni_emit2(c, op, kni_dequantized_at(c, in, 0), kni_dequantized_at(c, in, 3));
+    out[0] = kni_requantized_at(c, y, in, 6);
 }
 
 /* The operand, as floats, by another converter. */
@@ -30,6 +46,69 @@ static kni_datum by_standard(kni_conversion *c, const kni_onnx_node *node, const
     kni_convert_as(c, node, op, version, &x, 1, y, 1);
     return y[0];
 }
+
+/* ---- functions of one byte, which are tables */
+
+typedef kni_datum byte_function(kni_conversion *c, const kni_onnx_node *node, kni_datum x);
+
+static kni_datum same(kni_conversion *c, const kni_onnx_node *node, kni_datum x)
+{
+    (void)c, (void)node;
+    return x;
+}
+
+static kni_datum activation(kni_conversion *c, const kni_onnx_node *node, kni_datum x)
+{
+    const char *name = !strcmp(node->op, "QLinearSigmoid") ? "Sigmoid" : "LeakyRelu";
+    return kni_activation_of(c, name, x, kni_node_real(node, "alpha", 0.01), 0);
+}
+
+static kni_datum named(kni_conversion *c, const kni_onnx_node *node, kni_datum x)
+{
+    return by_standard(c, node, kni_node_text(node, "of", ""), (int32_t)kni_node_int(node, "version", 1), x);
+}
+
+/* What the function gives for all bytes, [256]. */
+static kni_datum table_of(kni_conversion *c, const kni_onnx_node *node, byte_function *f, const kni_datum *x,
+                          const kni_datum *y)
+{
+    uint8_t bytes[256];
+    const kn_dtype dtype = kni_dtype_of(c, x[0]);
+    for (int i = 0; i < 256; i++) bytes[i] = (uint8_t)(dtype == KN_I8 ? i - 128 : i);
+    const kni_datum all[3] = {kni_constant(c, bytes, dtype, (const int64_t[]){256}, 1), x[1], x[2]};
+    return kni_requantized_at(c, f(c, node, kni_dequantized_at(c, all, 0)), y, 0);
+}
+
+/* x (x[0] to x[2]) through the function, with scale and zero point y[0] and y[1]. Its table is kept under a number where it is the same
+   in every run. */
+static kni_datum through(kni_conversion *c, const kni_onnx_node *node, byte_function *f, const kni_datum *x,
+                         const kni_datum *y, int32_t number)
+{
+    const bool fits = kni_converts_now(c) && has_one_scale(c, x, 0) && has_one_scale(c, y, -1) &&
+                      kni_dtypes[kni_dtype_of(c, x[0])].bits == 8;
+    const bool constant = kni_is_constant(c, x[1]) && kni_is_constant(c, x[2]) && kni_is_constant(c, y[0]) &&
+                          kni_is_constant(c, y[1]);
+    if (!fits || !constant || number >= KNI_KEPT)
+        return kni_requantized_at(c, f(c, node, kni_dequantized_at(c, x, 0)), y, 0);
+    kni_datum table = kni_kept(c, number);
+    if (!kni_is_given(table)) table = kni_keep(c, number, table_of(c, node, f, x, y));
+    return kni_emit2(c, "byte_table", x[0], table);
+}
+
+void kni_convert_qlinear_activation(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    out[0] = through(c, node, activation, in, in + 3, 0);
+}
+
+/* Any function of one operand: its operator is the attribute `of`. */
+void kni_convert_own_quantized_unary(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    out[0] = through(c, node, named, in, in + 3, 0);
+}
+
+/* ---- layers that see several elements */
 
 void kni_convert_qlinear_softmax(KNI_CONVERTS)
 {
@@ -72,9 +151,9 @@ void kni_convert_qlinear_concat(KNI_CONVERTS)
                          n_in);
         return;
     }
-    for (int32_t i = 0; i < n; i++) parts[i] = kni_dequantized_at(c, in, 2 + 3 * i);
+    for (int32_t i = 0; i < n; i++) parts[i] = through(c, node, same, in + 2 + 3 * i, in, i);
     const int32_t axis = kni_axis_of(c, parts[0], kni_node_int(node, "axis", 0));
-    out[0] = kni_requantized_at(c, kni_concat_of(c, parts, n, axis), in, 0);
+    out[0] = kni_concat_of(c, parts, n, axis);
 }
 
 void kni_convert_qlinear_mean(KNI_CONVERTS)

@@ -21,19 +21,26 @@ typedef struct finish {
     kni_datum bias, scale, zero;
 } finish;
 
-static kni_datum product(kni_conversion *c, kni_datum a, kni_datum b, kni_datum a_zero, kni_datum b_zero,
-                         const finish *f)
+/* op: matmul_integer, or matmul_dequantized, which has a scale and no zero point of the result. */
+static kni_datum product_by(kni_conversion *c, const char *op, kni_datum a, kni_datum b, kni_datum a_zero,
+                            kni_datum b_zero, const finish *f)
 {
     const bool row = kni_rank_of(c, a) == 1, column = kni_rank_of(c, b) == 1;
-    if (kni_dtypes[kni_dtype_of(c, a)].bits > 8) return wide_product(c, a, b);
     if (row) a = kni_unsqueeze_at(c, a, 0);
     if (column) b = kni_unsqueeze_at(c, b, 1);
     kni_datum y = kni_emit(
-        c, "matmul_integer",
+        c, op,
         KNI_LIST(a, b, zero_of(c, a_zero, true), zero_of(c, b_zero, false), f->bias, f->scale, f->zero),
         NULL);
     if (column) y = kni_squeeze_at(c, y, -1);
     return row ? kni_squeeze_at(c, y, column ? -1 : -2) : y;
+}
+
+static kni_datum product(kni_conversion *c, kni_datum a, kni_datum b, kni_datum a_zero, kni_datum b_zero,
+                         const finish *f)
+{
+    if (kni_dtypes[kni_dtype_of(c, a)].bits > 8) return wide_product(c, a, b);
+    return product_by(c, "matmul_integer", a, b, a_zero, b_zero, f);
 }
 
 kni_datum kni_integer_product(kni_conversion *c, kni_datum a, kni_datum b, kni_datum a_zero, kni_datum b_zero)
@@ -158,9 +165,30 @@ void kni_convert_qgemm(KNI_CONVERTS)
                                  : kni_emit2(c, "mul", kni_cast_to(c, sums, KN_F32), ratio);
 }
 
-static kni_datum as_floats(kni_conversion *c, kni_datum sums, kni_datum factor, kni_datum bias)
+/* Whether x is one number, or one for each column of b. */
+static bool is_of_columns(kni_conversion *c, kni_datum x, kni_datum b)
 {
-    kni_datum y = kni_emit3(c, "dequantize", sums, factor, kni_real_number(c, 0, kni_dtype_of(c, factor)));
+    const int32_t rank = kni_rank_of(c, x);
+    if (rank == 0) return true;
+    return rank == 1 && kni_extent_same(kni_extent_of(c, x, 0), kni_extent_of(c, b, -1));
+}
+
+/* The product in f32: sums times `factor`, plus the bias. */
+static kni_datum in_floats(kni_conversion *c, kni_datum a, kni_datum b, kni_datum a_zero, kni_datum b_zero,
+                           kni_datum factor, kni_datum bias)
+{
+    factor = as_scalar(c, factor);
+    const bool byte = kni_dtypes[kni_dtype_of(c, a)].bits == 8, f32 = kni_dtype_of(c, factor) == KN_F32;
+    const bool ready = byte && f32 && kni_converts_now(c) && kni_rank_of(c, b) > 1;
+    if (ready && is_of_columns(c, factor, b)) {
+        const bool takes = kni_is_given(bias) && kni_rank_of(c, bias) == 1 &&
+                           kni_dtype_of(c, bias) == KN_F32 && is_of_columns(c, bias, b);
+        const finish f = {takes ? bias : KNI_ABSENT, factor, KNI_ABSENT};
+        kni_datum y = product_by(c, "matmul_dequantized", a, b, a_zero, b_zero, &f);
+        return kni_is_given(bias) && !takes ? kni_emit2(c, "add", y, bias) : y;
+    }
+    kni_datum sums = kni_cast_to(c, kni_integer_product(c, a, b, a_zero, b_zero), kni_dtype_of(c, factor));
+    kni_datum y = kni_emit2(c, "mul", sums, factor);
     return kni_is_given(bias) ? kni_emit2(c, "add", y, bias) : y;
 }
 
@@ -170,8 +198,8 @@ void kni_convert_dynamic_matmul(KNI_CONVERTS)
     (void)node;
     KNI_UNUSED_COUNTS;
     const kni_quantized a = kni_quantized_dynamically(c, in[0]);
-    kni_datum sums = kni_integer_product(c, a.x, in[1], a.zero, in[3]);
-    out[0] = as_floats(c, sums, kni_emit2(c, "mul", a.scale, as_scalar(c, in[2])), in[4]);
+    out[0] =
+        in_floats(c, a.x, in[1], a.zero, in[3], kni_emit2(c, "mul", a.scale, as_scalar(c, in[2])), in[4]);
 }
 
 /* a, b, their scales, their zero points, bias. */
@@ -179,6 +207,37 @@ void kni_convert_matmul_to_float(KNI_CONVERTS)
 {
     (void)node;
     KNI_UNUSED_COUNTS;
-    kni_datum sums = kni_integer_product(c, in[0], in[1], in[4], in[5]);
-    out[0] = as_floats(c, sums, kni_emit2(c, "mul", as_scalar(c, in[2]), as_scalar(c, in[3])), in[6]);
+    kni_datum factor = kni_emit2(c, "mul", scale_of_rows(c, in[2]), as_scalar(c, in[3]));
+    out[0] = in_floats(c, in[0], in[1], in[4], in[5], factor, in[6]);
+}
+
+/* ---- what the pass makes of quantized models */
+
+/* a, b, their zero points, the scale of the sums, bias. */
+void kni_convert_own_integer_product(KNI_CONVERTS)
+{
+    (void)node;
+    KNI_UNUSED_COUNTS;
+    out[0] = in_floats(c, in[0], in[1], in[2], in[3], in[4], in[5]);
+}
+
+/* x, weight [out, in], its scale and zero point, bias; block: how many neighbours of a row have one scale. */
+void kni_convert_own_quantized_linear(KNI_CONVERTS)
+{
+    const int64_t block = kni_node_int(node, "block", 0);
+    KNI_UNUSED_COUNTS;
+    kni_datum scale = as_scalar(c, in[2]), zero = as_scalar(c, in[3]), bias = in[4];
+    bool takes = !kni_is_given(bias);
+    if (!takes && kni_rank_of(c, bias) == 1)
+        takes = kni_extent_same(kni_extent_of(c, bias, 0), kni_extent_of(c, in[1], 0));
+    kni_datum y;
+    if (kni_converts_now(c) && kni_dtype_of(c, in[0]) == KN_F32) {
+        y = kni_emit(c, "linear_quantized", KNI_LIST(in[0], in[1], scale, zero, takes ? bias : KNI_ABSENT),
+                     KNI_GIVE(KNI_WHOLE("block", block)));
+    } else {
+        const kni_quantized w = {in[1], kni_spread_over(c, scale, in[1], block > 0, block),
+                                 kni_spread_over(c, zero, in[1], block > 0, block)};
+        y = kni_emit3(c, "linear", in[0], kni_dequantized(c, w), takes ? bias : KNI_ABSENT);
+    }
+    out[0] = takes ? y : kni_emit2(c, "add", y, bias);
 }

@@ -261,6 +261,14 @@ kni_onnx_attribute kni_edit_int(kni_edit *p, const char *name, int64_t value)
     return a;
 }
 
+kni_onnx_attribute kni_edit_text(kni_edit *p, const char *name, const char *text)
+{
+    kni_onnx_text *copy = kni_edit_memory(p, 1, sizeof *copy);
+    if (copy) *copy = (kni_onnx_text){text, strlen(text)};
+    return (kni_onnx_attribute){
+        .name = name, .kind = KNI_ONNX_ATTRIBUTE_STRING, .count = copy != NULL, .strings = copy};
+}
+
 kni_onnx_attribute kni_edit_number(kni_edit *p, const char *name, double value)
 {
     float *copy = kni_edit_memory(p, 1, sizeof *copy);

@@ -64,6 +64,8 @@ void kni_edit_remove(kni_edit *p, kni_onnx_node *node);
 int32_t kni_edit_new_constant(kni_edit *p, const kni_onnx_graph *graph, const char *name, int32_t type,
                               const int64_t *sizes, int32_t rank, void **data);
 kni_onnx_attribute kni_edit_int(kni_edit *p, const char *name, int64_t value);
+/* The text must outlive the model. */
+kni_onnx_attribute kni_edit_text(kni_edit *p, const char *name, const char *text);
 kni_onnx_attribute kni_edit_number(kni_edit *p, const char *name, double value);
 kni_onnx_attribute kni_edit_list(kni_edit *p, const char *name, const int64_t *values, int64_t count);
 
@@ -80,6 +82,7 @@ void kni_edit_common(kni_edit *p);
 void kni_edit_affine(kni_edit *p);
 void kni_edit_norms(kni_edit *p);
 void kni_edit_activations(kni_edit *p);
+void kni_edit_quantized(kni_edit *p);
 void kni_edit_rope(kni_edit *p);
 void kni_edit_attention(kni_edit *p);
 void kni_edit_dead(kni_edit *p);

@@ -16,6 +16,7 @@ typedef enum kni_onnx_pass {
     KNI_ONNX_PASS_AFFINE,      /* batch norm and constants for channels into the convolution before */
     KNI_ONNX_PASS_NORMS,       /* layer norm and RMS norm out of their parts */
     KNI_ONNX_PASS_ACTIVATIONS, /* gelu, silu, mish, hard swish out of theirs */
+    KNI_ONNX_PASS_QUANTIZED,   /* integer kernels between quantize and dequantize */
     KNI_ONNX_PASS_ROPE,        /* rotary embeddings */
     KNI_ONNX_PASS_ATTENTION,   /* products, scale, mask and softmax become attention */
     KNI_ONNX_PASS_DEAD,        /* what leads to no output */

@@ -1,6 +1,7 @@
 /* Runs passes: counts readers before each, and removes what it left behind. */
 #include "onnx/pass/graph_edit.h"
 #include "support/failure.h"
+#include <kn/tensor.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,8 +110,8 @@ static void (*const passes[])(kni_edit *) = {
     [KNI_ONNX_PASS_CONSTANTS] = kni_edit_constants, [KNI_ONNX_PASS_IDENTITIES] = kni_edit_identities,
     [KNI_ONNX_PASS_COMMON] = kni_edit_common,       [KNI_ONNX_PASS_AFFINE] = kni_edit_affine,
     [KNI_ONNX_PASS_NORMS] = kni_edit_norms,         [KNI_ONNX_PASS_ACTIVATIONS] = kni_edit_activations,
-    [KNI_ONNX_PASS_ROPE] = kni_edit_rope,           [KNI_ONNX_PASS_ATTENTION] = kni_edit_attention,
-    [KNI_ONNX_PASS_DEAD] = kni_edit_dead,
+    [KNI_ONNX_PASS_QUANTIZED] = kni_edit_quantized, [KNI_ONNX_PASS_ROPE] = kni_edit_rope,
+    [KNI_ONNX_PASS_ATTENTION] = kni_edit_attention, [KNI_ONNX_PASS_DEAD] = kni_edit_dead,
 };
 
 /* Room for the values that there are; new ones have no readers. */
@@ -156,7 +157,7 @@ static int32_t new_value(kni_edit *p)
 int32_t kni_edit_new_constant(kni_edit *p, const kni_onnx_graph *graph, const char *name, int32_t type,
                               const int64_t *sizes, int32_t rank, void **data)
 {
-    size_t bytes = type == KNI_ONNX_DOUBLE ? 8 : 4;
+    const size_t bytes = (size_t)kn_dtype_bytes(kni_onnx_dtype(type), 1);
     int64_t count = 1;
     for (int32_t i = 0; i < rank; i++)
         if (__builtin_mul_overflow(count, sizes[i], &count) || count < 0) return -1;

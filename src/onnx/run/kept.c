@@ -19,6 +19,12 @@ kni_datum kni_kept(kni_conversion *c, int32_t number)
     return stored ? kni_entry_constant(c, stored) : KNI_ABSENT;
 }
 
+bool kni_is_constant(const kni_conversion *c, kni_datum x)
+{
+    const kni_entry *e = kni_entry_of(c, x);
+    return !e || e->constant;
+}
+
 /* The one that another thread has kept in the meantime stays. */
 static void keep(kni_conversion *c, kni_planned_node *planned, int32_t number, kni_stored *stored)
 {

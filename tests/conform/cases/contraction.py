@@ -445,6 +445,48 @@ def integer_scale_cases(g, made):
     g.error("matmul_integer", ab + [g.none(), g.values(5, dtype="f64")], status="dtype", text="the scale must be f32")
 
 
+def weight_cases(g):
+    """Products of reals with weights of 8 bits, and of bytes whose sums become reals."""
+    def made(dtype, *shape):
+        return g.ints(*shape, low=-128 if dtype == "i8" else 0, high=127 if dtype == "i8" else 255, dtype=dtype)
+
+    def real(x, block, k):
+        if x is None or x.dim() == 0 or x.numel() == 1:
+            return 0 if x is None else x.reshape(())
+        return x.reshape(-1, 1) if x.dim() == 1 else x.repeat_interleave(block, 1)[:, :k]
+
+    def product(x, w, s, z, b, block):
+        w = (w - real(z, block, w.shape[1])).double() * real(s, block, w.shape[1])
+        return F.linear(x.double(), w, None if b is None else b.double())
+
+    for dtype in ("u8", "i8"):
+        for rows, k, n in (((3,), 5, 4), ((1,), 70, 9), ((), 33, 3), ((2, 9), 20, 300), ((2, 0), 3, 4)):
+            for scale, zero, block in (((), (), 0), ((n,), None, 0), ((n,), (n,), 0), ((n, -(-k // 4)), (n, -(-k // 4)), 4),
+                                       ((n, -(-k // 16)), (), 16), ((n, 1), (n, 1), 128)):
+                g.add("linear_quantized", [g.values(*rows, k, dtype="f32"), made(dtype, n, k), g.values(*scale, low=0.01, high=0.02, dtype="f32"),
+                                           g.none() if zero is None else made(dtype, *zero), g.values(n, dtype="f32") if block else g.none()],
+                      dtypes=["f32"], attrs={"block": block},
+                      large=[(12, 100), (70, 100), (), (), ()] if (rows, block) == ((3,), 0) and scale == () else False, expect=lambda x, w, s, z, b, o=block: product(x, w, s, z, b, o))
+    x, w = g.values(2, 6, dtype="f32"), made("i8", 3, 6)
+    one = g.values(low=0.01, high=0.02, dtype="f32")
+    g.error("linear_quantized", [x, made("i8", 3, 5), one], status="shape", text="does not fit a weight")
+    g.error("linear_quantized", [x, w, g.values(2, dtype="f32")], status="shape", text="the scale must have one element")
+    g.error("linear_quantized", [x, w, g.values(3, 2, dtype="f32")], attrs={"block": 2}, status="shape", text="blocks of 2")
+    g.error("linear_quantized", [x, w, one, g.none(), g.values(4, dtype="f32")], status="shape", text="the bias must be [3]")
+    for da, a, b, za, zb, bias, scale in [("u8", (4, 30), (30, 5), (), (), (5,), ()), ("i8", (1, 64), (64, 70), (1, 1), (70,), None, (70,)),
+                                          ("u8", (2, 4, 9), (9, 5), None, None, (5,), (5,)), ("i8", (3, 16, 40), (3, 40, 33), (), (), (33,), (1,)),
+                                          ("u8", (0, 3), (3, 5), (), (), (5,), ()), ("i8", (0, 3), (3, 5), (), (), (5,), ()),
+                                          ("i8", (4, 30), (30, 5), (), (), (5,), ()), ("u8", (1, 64), (64, 70), (1, 1), (70,), None, (70,))]:
+        parts = [g.none() if t is None else made(d, *t) for d, t in ((da, a), ("i8", b), (da, za), ("i8", zb))]
+        parts += [g.none() if bias is None else g.values(*bias, dtype="f32"), g.values(*scale, low=0.001, high=0.002, dtype="f32")]
+        g.add("matmul_dequantized", parts, dtypes=[da], out="f32",
+              large=[(75, 37), (37, 70), (), (), (70,), ()] if a == (4, 30) else False, tolerance=(4, 0),
+              why="two roundings, of which the sum with the bias may cancel",
+              expect=lambda a, b, za, zb, c, s: torch.matmul(a - (0 if za is None else za), b - (0 if zb is None else zb)).double() * s +
+              (0 if c is None else c.double()))
+    g.error("matmul_dequantized", [made("u8", 4, 3), made("i8", 3, 5)], text="the scale, is missing")
+
+
 def integer_cases(g):
     """Products of bytes less their zero points, in i32."""
     def product(a, b, za, zb):
@@ -504,6 +546,7 @@ def integer_cases(g):
 def cases(g):
     matmul_cases(g)
     integer_cases(g)
+    weight_cases(g)
     linear_cases(g)
     product_cases(g)
     einsum_cases(g)

@@ -28,8 +28,68 @@ def row_cases(g):
     g.add("dequantize", [x, scale, zero], elementwise=True, grad=True, expect=lambda x, s, z: (x - z) * s)
 
 
+BYTES = {"u8": (0, 255), "i8": (-128, 127)}
+
+
+def whole_bytes(g, dtype, *shape):
+    return g.ints(*shape, low=BYTES[dtype][0], high=BYTES[dtype][1], dtype=dtype)
+
+
+def in_bytes(x, s, z, dtype):
+    """In f32, as the rows are defined."""
+    return (torch.round((x.float() / s.float())) + z).clamp(*BYTES[dtype]).long()
+
+
+def in_reals(x, s, z):
+    return (x - z).float() * s.float()
+
+
+def dynamic(x):
+    x = x.float()
+    low, high = min(0.0, x.min().item()) if x.numel() else 0.0, max(0.0, x.max().item()) if x.numel() else 0.0
+    low, high = torch.tensor(low), torch.tensor(high)
+    scale = (high - low if high > low else torch.tensor(1.0)) / 255
+    zero = torch.round((0 - low / scale).clamp(0, 255))
+    return (torch.round(x / scale) + zero).clamp(0, 255).long(), scale, zero.long()
+
+
+def byte_cases(g):
+    """Rows on bytes with one scale and one zero point."""
+    def number():
+        return g.values(low=0.03, high=0.2, dtype="f32")
+
+    for x in (g.values(*SHAPE, low=-3, high=9, dtype="f32"), g.values(*SHAPE, low=1, high=2, dtype="f32"),
+              g.values(3, 5, low=-2, high=-1, dtype="f32"), g.values(300, 70, low=-1, high=1, dtype="f32"),
+              g.literal([0.0, 0.0], dtype="f32"), g.values(0, 3, dtype="f32"), g.values(dtype="f32")):
+        g.add("quantize_dynamic", [x], dtypes=["f32"], out=["u8", "f32", "u8"], expect=dynamic,
+              large=[(75, 37)] if x.shape == SHAPE else False, tolerance=(1, 0), why="the scale is a quotient of two rounded numbers")
+    for dtype in BYTES:
+        far = g.literal([-1e30, -40.0, -0.5, 0.25, 40.0, 1e30, float("inf"), float("-inf")], dtype="f32")
+        for x in (g.values(*SHAPE, low=-9, high=9, dtype="f32"), g.values(40, 70, low=-30, high=30, dtype="f32"), far):
+            g.add("quantize_bytes", [x, g.literal(0.125, dtype="f32"), whole_bytes(g, dtype)], dtypes=["f32"], out=dtype,
+                  large=[(75, 37), (), ()] if x.shape == SHAPE else False, expect=lambda x, s, z, d=dtype: in_bytes(x, s, z, d))
+        x = whole_bytes(g, dtype, *SHAPE)
+        g.add("dequantize_bytes", [x, number(), whole_bytes(g, dtype)], dtypes=[dtype], out="f32", large=[(75, 37), (), ()], expect=in_reals,
+              tolerance=(1, 0), why="the scale is made in f64 and rounded")
+        for other in BYTES:
+            g.add("byte_table", [x, whole_bytes(g, other, 256)], dtypes=[dtype], out=other,
+                  large=[(75, 37), (256,)], expect=lambda x, t, d=dtype: t[x - BYTES[d][0]])
+            for name, op in (("quantized_sum", torch.add), ("quantized_product", torch.mul)):
+                for a, b in ((SHAPE, SHAPE), (SHAPE, (6,)), ((), SHAPE), ((4, 1), (1, 6)), ((2, 1, 30), (2, 50, 30)), ((70, 40), (40,))):
+                    scales = [g.literal(s, dtype="f32") for s in (0.125, 0.5, 2.0)]
+                    g.add(name, [whole_bytes(g, dtype, *a), scales[0], whole_bytes(g, dtype), whole_bytes(g, other, *b), scales[1],
+                                 whole_bytes(g, other), scales[2], whole_bytes(g, dtype)], dtypes=[dtype], out=dtype,
+                          large=[(75, 37), (), (), (75, 37), (), (), (), ()] if a == b else False,
+                          expect=lambda a, sa, za, b, sb, zb, sy, zy, d=dtype, f=op: in_bytes(f(in_reals(a, sa, za), in_reals(b, sb, zb)), sy, zy, d))
+    g.error("byte_table", [whole_bytes(g, "u8", 3), whole_bytes(g, "u8", 255)], status="shape", text="[256]")
+    g.error("quantize_bytes", [g.values(3, dtype="f32"), g.values(3, dtype="f32"), whole_bytes(g, "u8")], status="shape", text="rank 0")
+    g.error("quantized_sum", [whole_bytes(g, "u8", 3), number(), whole_bytes(g, "u8"), whole_bytes(g, "u8", 4), number(),
+                              whole_bytes(g, "u8"), number(), whole_bytes(g, "u8")], status="shape", text="do not broadcast")
+
+
 def cases(g):
     row_cases(g)
+    byte_cases(g)
     x = g.values(*SHAPE, low=-9, high=9)
     for dtype, (low, high) in RANGES.items():
         zero = g.ints(low=2, high=100, dtype=dtype)

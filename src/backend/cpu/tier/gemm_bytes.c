@@ -317,77 +317,33 @@ static void scale(uint8_t *restrict to, const int32_t *restrict sums, const int3
     for (int j = 0; j < COLUMNS; j++) to[j] = scaled(sums[j], one_bias, one_scale, low, high, zero);
 }
 
-const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8) = {
-    ROWS,       COLUMNS, 2,        pack_pairs, interleave_pairs, gather_pairs, sum_pairs,
-    pairs_tile, finish,  lone_row, scale};
+static void to_reals(float *restrict to, const int32_t *restrict sums, const int32_t *restrict bias,
+                     const float *restrict scales, const float *restrict shifts, int step)
+{
+    if (step) {
+        for (int j = 0; j < COLUMNS; j++)
+            to[j] = (float)(int32_t)((uint32_t)sums[j] + (uint32_t)bias[j]) * scales[j] + shifts[j];
+        return;
+    }
+    const uint32_t one_bias = (uint32_t)bias[0];
+    const float one_scale = scales[0], one_shift = shifts[0];
+    for (int j = 0; j < COLUMNS; j++)
+        to[j] = (float)(int32_t)((uint32_t)sums[j] + one_bias) * one_scale + one_shift;
+}
+
+const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8) = {.tile_rows = ROWS,
+                                                      .tile_columns = COLUMNS,
+                                                      .width = 2,
+                                                      .pack_a = pack_pairs,
+                                                      .interleave = interleave_pairs,
+                                                      .gather = gather_pairs,
+                                                      .column_sums = sum_pairs,
+                                                      .tile = pairs_tile,
+                                                      .finish = finish,
+                                                      .taps = lone_row,
+                                                      .scale = scale,
+                                                      .to_reals = to_reals};
 
 #ifdef DOT_PRODUCTS
-static void pack_quads(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
-                       uint8_t flip, int32_t *sums)
-{
-    const int64_t whole = col == 1 ? k / 4 : 0;
-    const uint32_t flips = flip * 0x01010101u;
-    for (int64_t i = 0; i < ROWS; i++) {
-        const uint8_t *from = a + (i < rows ? i * row : 0);
-        char *out = (char *)to + i * 4;
-        int32_t sum = 0;
-        if (i >= rows) {
-            for (int64_t q = 0; q < (k + 3) / 4; q++) memset(out + q * ROWS * 4, 0, 4);
-            sums[i] = 0;
-            continue;
-        }
-        for (int64_t q = 0; q < whole; q++) {
-            const uint32_t word = (uint32_t)word_at(from + 4 * q) ^ flips;
-            memcpy(out + q * ROWS * 4, &word, 4);
-        }
-        for (int64_t t = 0; t < whole * 4; t++) sum += (int8_t)(from[t] ^ flip);
-        for (int64_t q = whole; q < (k + 3) / 4; q++) {
-            uint8_t quad[4];
-            read_quad(quad, from + 4 * q * col, col, k - 4 * q, flip, &sum);
-            memcpy(out + q * ROWS * 4, quad, 4);
-        }
-        sums[i] = sum;
-    }
-}
-
-static void interleave_quads(void *to, const uint8_t *const rows[4], uint8_t flip)
-{
-    const __m128i flips = _mm_set1_epi8((char)flip);
-    for (int j = 0; j < COLUMNS; j += 16) {
-        __m128i r[4];
-        for (int t = 0; t < 4; t++)
-            r[t] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(rows[t] + j)), flips);
-        const __m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), high01 = _mm_unpackhi_epi8(r[0], r[1]);
-        const __m128i low23 = _mm_unpacklo_epi8(r[2], r[3]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
-        __m128i *out = (__m128i *)((char *)to + j * 4);
-        _mm_storeu_si128(out, _mm_unpacklo_epi16(low01, low23));
-        _mm_storeu_si128(out + 1, _mm_unpackhi_epi16(low01, low23));
-        _mm_storeu_si128(out + 2, _mm_unpacklo_epi16(high01, high23));
-        _mm_storeu_si128(out + 3, _mm_unpackhi_epi16(high01, high23));
-    }
-}
-
-static void gather_quads(void *to, const uint8_t *b, int64_t col, uint8_t flip)
-{
-    const uint32_t flips = flip * 0x01010101u;
-    for (int j = 0; j < COLUMNS; j++) {
-        const uint32_t word = (uint32_t)word_at(b + j * col) ^ flips;
-        memcpy((char *)to + j * 4, &word, 4);
-    }
-}
-
-DOT_PRODUCTS static void sum_quads(const void *strip, int64_t quads, int32_t *sums)
-{
-    const vec ones = vec_all(0x01010101);
-    vec s[VECTORS];
-    for (int v = 0; v < VECTORS; v++) s[v] = vec_zero();
-    for (int64_t q = 0; q < quads; q++)
-        for (int v = 0; v < VECTORS; v++)
-            s[v] = quads_of(s[v], ones, vec_load((const char *)strip + (q * VECTORS + v) * LANES * 4));
-    for (int v = 0; v < VECTORS; v++) vec_store(sums + v * LANES, s[v]);
-}
-
-const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8_dot) = {
-    ROWS,       COLUMNS, 1,        pack_quads, interleave_quads, gather_quads, sum_quads,
-    quads_tile, finish,  lone_row, scale};
+#include "backend/cpu/tier/gemm_bytes_dot.h"
 #endif
