@@ -63,7 +63,7 @@ KN_API KN_MUST_CHECK kn_status kn_program_simplify(kn_program program, uint32_t 
 /* An input, an output or another value: its name ("" where it has none), its dtype, and its shape as text, "batch, 3, 224" ("" for
    rank 0). */
 typedef struct kn_program_port {
-    char name[256], shape[256];
+    char name[256], shape[1024];
     kn_dtype dtype;
     int32_t rank;
 } kn_program_port;
@@ -113,6 +113,10 @@ KN_API kn_builder kn_builder_new(void);
 KN_API void kn_builder_free(kn_builder builder);
 /* A size that is known when the program runs: lo <= size <= hi. A name in a shape that was not introduced is a size of at least 1. */
 KN_API kn_status kn_builder_size(kn_builder builder, const char *name, int64_t lo, int64_t hi);
+/* A size whose value is that of a whole number (i64 or i32, rank 0) from here on, while the program runs: how many elements a condition
+   holds for, or how long an answer is. A number outside of lo..hi ends the run with an error. The device is waited for. */
+KN_API kn_status kn_builder_read_size(kn_builder builder, const char *name, kn_program_value value,
+                                      int64_t lo, int64_t hi);
 KN_API kn_program_value kn_builder_input(kn_builder builder, const char *name, kn_dtype dtype,
                                          const char *shape);
 /* A weight, saved under its name, and a tensor without one. Both are borrowed and read once: later changes do not show. */
@@ -213,7 +217,7 @@ typedef struct kn_program_info {
     bool trace;       /* its inputs may have other shapes as far as the ops take them */
 } kn_program_info;
 KN_API KN_MUST_CHECK kn_status kn_program_describe(kn_program program, kn_program_info *info);
-/* A size that inputs bind when the program runs. */
+/* A size that inputs, or values (kn_builder_read_size), bind when the program runs. */
 typedef struct kn_program_size_info {
     char name[64];
     int64_t low, high; /* INT64_MAX: no bound */

@@ -75,9 +75,15 @@ int64_t kni_extent_number(kni_conversion *c, kni_extent e, const char *what);
 
 /* Whether its content is known without reading from a device. All content is known of what runs at once on the CPU. */
 bool kni_is_known(const kni_conversion *c, kni_datum x);
+/* Whether ops run at once, so that everything can be read. */
+bool kni_runs_now(const kni_conversion *c);
 /* Whole numbers and truths of a tensor of any rank, in order, some of which may be expressions. NULL with the node failed; `what` is for
    the message: "the shape". */
 const kni_extent *kni_known_extents(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
+/* The same for numbers that are never below 0, such as counts and sizes: a program reads those that are not known while it runs. */
+const kni_extent *kni_known_counts(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
+/* The only element of a tensor of one. */
+kni_extent kni_known_count(kni_conversion *c, kni_datum x, const char *what);
 const int64_t *kni_known_ints(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
 /* Numbers of any dtype as doubles. */
 const double *kni_known_reals(kni_conversion *c, kni_datum x, const char *what, int64_t *n);

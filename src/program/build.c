@@ -265,6 +265,18 @@ static kn_status type_call(kni_program *p, const kni_program_node *node, const i
     return s;
 }
 
+static kn_status type_size(kni_program *p, const kni_program_node *node, const int32_t *in, kni_type *types)
+{
+    (void)types;
+    const kni_type *t = node->n_in == 1 ? &p->values[in[0]].type : NULL;
+    if (!t || t->rank != 0 || (t->dtype != KN_I64 && t->dtype != KN_I32))
+        return kni_fail_op(KN_ERROR_SHAPE, "size", "a size is read from one i64 or i32 of rank 0");
+    if (node->n_out != 0) return wrong_results("size", 0, node->n_out);
+    if (kni_dim_kind_of(node->size) != KNI_DIM_SYMBOL)
+        return kni_fail_op(KN_ERROR_ARGUMENT, "size", "what is read needs the name of a size");
+    return KN_OK;
+}
+
 /* ---- regions */
 
 int32_t kni_build_argument(kni_program *p, int32_t region, const kni_type *type)
@@ -327,6 +339,35 @@ static int32_t depth_of(const kni_program *p, const kni_program_node *node)
     return deepest + 1;
 }
 
+/* Whether a size is read inside the region. */
+static bool reads_size(const kni_program *p, int32_t region, kn_dim symbol)
+{
+    const kni_program_region *r = &p->regions[region];
+    for (int32_t i = 0; i < r->n_nodes; i++) {
+        const kni_program_node *n = &p->nodes[r->nodes[i]];
+        if (n->kind == KNI_NODE_SIZE && n->size == symbol) return true;
+        for (int k = 0; k < 2 && n->kind != KNI_NODE_OP; k++)
+            if (n->regions[k] >= 0 && reads_size(p, n->regions[k], symbol)) return true;
+    }
+    return false;
+}
+
+/* What leaves a region has a size that is known outside of it. */
+static kn_status check_sizes_seen(const kni_program *p, const kni_program_node *node, const char *name,
+                                  const kni_type *t, int32_t number)
+{
+    kn_dim symbols[MOST_OPERANDS];
+    int32_t n = 0;
+    for (int a = 0; a < t->rank; a++) n = kni_dim_symbols(t->dims[a], symbols, n, MOST_OPERANDS);
+    for (int32_t i = 0; i < n; i++)
+        for (int k = 0; k < 2; k++)
+            if (node->regions[k] >= 0 && reads_size(p, node->regions[k], symbols[i]))
+                return kni_fail_op(KN_ERROR_SHAPE, name,
+                                   "result %d is %S, and %s is read inside: it is not known outside", number,
+                                   t, kni_dim_name(symbols[i]));
+    return KN_OK;
+}
+
 kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_node *control,
                             const int32_t *in, int32_t n_in, int32_t *out, int32_t n_out)
 {
@@ -335,7 +376,8 @@ kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_no
         kn_status (*types)(kni_program *p, const kni_program_node *node, const int32_t *in, kni_type *types);
     } kinds[] = {[KNI_NODE_IF] = {"if", type_if},
                  [KNI_NODE_LOOP] = {"loop", type_loop},
-                 [KNI_NODE_CALL] = {"call", type_call}};
+                 [KNI_NODE_CALL] = {"call", type_call},
+                 [KNI_NODE_SIZE] = {"size", type_size}};
     kni_type types[MOST_OPERANDS];
     kni_program_node node = *control;
     const char *name = kinds[node.kind].name;
@@ -352,6 +394,7 @@ kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_no
                         (int)KNI_PROGRAM_DEPTH);
     kni_dims *before = kni_dims_enter(p->dims);
     if (s == KN_OK) s = kinds[node.kind].types(p, &node, in, types);
+    for (int32_t i = 0; i < n_out && s == KN_OK; i++) s = check_sizes_seen(p, &node, name, &types[i], i);
     kni_dims_enter(before);
     if (s == KN_OK) s = add_node(p, region, node, in, types, out);
     if (s == KN_OK && p->regions[region].depth < depth) p->regions[region].depth = depth;

@@ -1,5 +1,6 @@
 /* kn_builder: what a user calls to build a program op by op. */
 #include "core/allocator.h"
+#include "core/dim_symbols.h"
 #include "core/device_object.h"
 #include "core/error.h"
 #include "ops/custom_rows.h"
@@ -80,6 +81,39 @@ kn_status kn_builder_size(kn_builder builder, const char *name, int64_t lo, int6
             b, kni_fail(KN_ERROR_ARGUMENT,
                         "kn_builder_size: '%s' has other bounds already: introduce it first", name));
     return KN_OK;
+}
+
+/* A symbol that was not there; KNI_DIM_BAD with the failure told. */
+static kn_dim new_size(const char *name, int64_t lo, int64_t hi)
+{
+    int32_t n = kni_dim_symbol_count();
+    kn_dim d = name ? kni_dim_symbol(name, lo, hi) : KNI_DIM_BAD;
+    bool is_new = kni_dim_symbol_count() > n;
+    if (d != KNI_DIM_BAD && is_new) return d;
+    kni_fail(KN_ERROR_ARGUMENT,
+             d == KNI_DIM_BAD ? "kn_builder_read_size: '%s' from %D to %D is no size"
+                              : "kn_builder_read_size: '%s' is a size already",
+             name ? name : "(null)", lo, hi);
+    return KNI_DIM_BAD;
+}
+
+kn_status kn_builder_read_size(kn_builder builder, const char *name, kn_program_value value, int64_t lo,
+                               int64_t hi)
+{
+    KNI_USE(builder, b, builder);
+    if (!b) return KNI_NO_OBJECT(builder);
+    if (!kni_builder_goes_on(b)) return b->code ? b->code : KN_ERROR_ARGUMENT;
+    int32_t in = value.id - 1, none[1];
+    kni_program_node node = {.kind = KNI_NODE_SIZE, .regions = {-1, -1}};
+    if (in < 0 || in >= b->p->n_values)
+        return kni_builder_noted(
+            b, kni_fail(KN_ERROR_ARGUMENT, "kn_builder_read_size: the value of '%s' is no value of this builder",
+                        name ? name : "(null)"));
+    kni_dims *before = kni_dims_enter(b->p->dims);
+    node.size = new_size(name, lo, hi);
+    kni_dims_enter(before);
+    if (node.size == KNI_DIM_BAD) return kni_builder_noted(b, KN_ERROR_ARGUMENT);
+    return kni_builder_noted(b, kni_build_control(b->p, b->region, &node, &in, 1, none, 0));
 }
 
 static kn_status add_input(kni_program *p, int32_t value, const char *name)

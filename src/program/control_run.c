@@ -245,9 +245,30 @@ static kn_status run_loop(kni_run *run, const kni_program_node *n)
     return s;
 }
 
+/* ---- sizes that are values */
+
+static kn_status run_size(kni_run *run, const kni_program_node *n)
+{
+    int64_t size = 0, low = kni_dim_low(n->size), high = kni_dim_high(n->size);
+    kn_status s = kn_read_as(run->now[kni_node_in(run->p, n)[0]], KN_I64, &size, sizeof size);
+    if (s) return s;
+    if (size < low || size > high)
+        return kni_fail_op(KN_ERROR_SHAPE, "size", "%s is %D with these inputs; it may be %D to %D",
+                           kni_dim_name(n->size), size, low, high);
+    int32_t at = 0;
+    while (at < run->n_sizes && run->symbols[at] != n->size) at++;
+    if (at == KNI_RUN_SIZES) return kni_fail_op(KN_ERROR_UNSUPPORTED, "size", "too many sizes");
+    run->symbols[at] = n->size;
+    run->sizes[at] = size;
+    run->told[at] = run->axes[at] = -1;
+    if (at == run->n_sizes) run->n_sizes++;
+    return KN_OK;
+}
+
 kn_status kni_run_control(kni_run *run, const kni_program_node *n)
 {
     return n->kind == KNI_NODE_IF     ? run_if(run, n)
            : n->kind == KNI_NODE_LOOP ? run_loop(run, n)
+           : n->kind == KNI_NODE_SIZE ? run_size(run, n)
                                       : run_call(run, n);
 }

@@ -80,6 +80,7 @@ static void find_makers(marking *m)
 static bool has_effects(const marking *m, const kni_program_node *n)
 {
     if (n->kind == KNI_NODE_OP) return kni_node_is_opaque(n);
+    if (n->kind == KNI_NODE_SIZE) return true; /* types name what it reads */
     return (n->regions[0] >= 0 && m->effects[n->regions[0]]) ||
            (n->regions[1] >= 0 && m->effects[n->regions[1]]);
 }
@@ -137,7 +138,7 @@ static void look_at_node(marking *m, const kni_program_node *n)
     const int32_t *in = kni_node_in(p, n);
     for (int k = 0; k < 2 && n->kind != KNI_NODE_OP; k++)
         if (n->regions[k] >= 0) need_region(m, n->regions[k]);
-    if (n->kind == KNI_NODE_OP || m->all) {
+    if (n->kind == KNI_NODE_OP || n->kind == KNI_NODE_SIZE || m->all) {
         need_list(m, kni_node_out(p, n), n->n_out);
         need_list(m, in, n->n_in);
     } else if (n->kind == KNI_NODE_IF) {

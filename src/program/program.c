@@ -164,3 +164,17 @@ int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most)
     kni_dims_enter(before);
     return n;
 }
+
+bool kni_program_reads_size(const kni_program *p, kn_dim symbol)
+{
+    for (int32_t i = 0; i < p->n_nodes; i++)
+        if (p->nodes[i].kind == KNI_NODE_SIZE && p->nodes[i].size == symbol) return true;
+    return false;
+}
+
+bool kni_program_reads_sizes(const kni_program *p)
+{
+    for (int32_t i = 0; i < p->n_nodes; i++)
+        if (p->nodes[i].kind == KNI_NODE_SIZE) return true;
+    return false;
+}

@@ -33,7 +33,14 @@ typedef struct kni_program_value {
     kn_tensor placed;  /* owned: the same on the device of the latest run, where that is another */
 } kni_program_value;
 
-typedef enum kni_node_kind { KNI_NODE_OP, KNI_NODE_IF, KNI_NODE_LOOP, KNI_NODE_CALL } kni_node_kind;
+/* KNI_NODE_SIZE reads a whole number of rank 0 when it runs: from then on it is the value of a size. */
+typedef enum kni_node_kind {
+    KNI_NODE_OP,
+    KNI_NODE_IF,
+    KNI_NODE_LOOP,
+    KNI_NODE_CALL,
+    KNI_NODE_SIZE
+} kni_node_kind;
 
 /* A loop. Operands: the condition before the first trip, where there is one; the carried values; what is cut along axis 0 into one
    slice for each trip. Arguments of its body: the trip's number (i64, rank 0), the carried values, the slices. Results of its body: the
@@ -55,6 +62,7 @@ typedef struct kni_program_node {
     int32_t regions[2];  /* If: then, else. Loop: the body. Call: the function. -1: none */
     int32_t read_inside; /* the first of the values of its own region that only its regions read last; -1 */
     kni_loop loop;
+    kn_dim size;      /* the symbol of KNI_NODE_SIZE */
     uint64_t serial;  /* of the call that a trace noted */
     const char *site; /* the user's line, NULL: not known */
 } kni_program_node;
@@ -138,6 +146,10 @@ static inline kn_ints kni_whole_numbers(const kn_attribute *a, const char *attri
 void kni_program_settle(kni_program *p);
 /* The symbols that the types of the inputs name; returns how many, at most `most`. */
 int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most);
+/* Whether the symbol is one that a node reads from a value. */
+bool kni_program_reads_size(const kni_program *p, kn_dim symbol);
+/* Whether there is any such symbol. */
+bool kni_program_reads_sizes(const kni_program *p);
 /* Adds the symbols of an expression of the thread's set to n others; returns how many there are then. */
 int32_t kni_dim_symbols(kn_dim d, kn_dim *symbols, int32_t n, int32_t most);
 /* Fails, with the input's name, where no run could find a size from the shapes of its inputs. */

@@ -294,6 +294,19 @@ static kn_status read_call(kni_program_reading *r, const kni_json *node, int32_t
     return s ? s : add_control(r, node, region, "call", &control, in, n_in);
 }
 
+/* The name is one of the file's sizes. */
+static kn_status read_size_node(kni_program_reading *r, const kni_json *node, int32_t region)
+{
+    kni_program_node control = {.kind = KNI_NODE_SIZE, .regions = {-1, -1}};
+    int32_t in[MOST], n_in = 0;
+    set_where(r, "size");
+    const kni_json *name = kni_json_member(node, "name");
+    if (!name) return kni_program_damaged(r, "'name' is missing");
+    kn_status s = kni_program_read_size(r, name, false, &control.size);
+    if (s == KN_OK) s = read_ids(r, kni_program_list(r, node, "size"), in, &n_in);
+    return s ? s : add_control(r, node, region, "size", &control, in, n_in);
+}
+
 /* ---- regions */
 
 static kn_status read_node(kni_program_reading *r, const kni_json *node, int32_t region)
@@ -301,11 +314,11 @@ static kn_status read_node(kni_program_reading *r, const kni_json *node, int32_t
     static const struct {
         const char *word;
         kn_status (*read)(kni_program_reading *r, const kni_json *node, int32_t region);
-    } kinds[] = {{"op", read_op}, {"if", read_if}, {"loop", read_loop}, {"call", read_call}};
+    } kinds[] = {{"op", read_op}, {"if", read_if}, {"loop", read_loop}, {"call", read_call}, {"size", read_size_node}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kni_json_member(node, kinds[i].word)) return kinds[i].read(r, node, region);
     set_where(r, "a node");
-    return kni_program_damaged(r, "it is no op, if, loop or call");
+    return kni_program_damaged(r, "it is no op, if, loop, call or size");
 }
 
 static kn_status read_arguments(kni_program_reading *r, const kni_json *json, int32_t region, bool make)

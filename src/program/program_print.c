@@ -80,9 +80,12 @@ static void print_inside(const kni_program *p, const char *word, int32_t region,
 static void print_node(const kni_program *p, const kni_program_node *n, kni_text *text, int depth)
 {
     static const char *const words[] = {
-        [KNI_NODE_IF] = "if", [KNI_NODE_LOOP] = "loop", [KNI_NODE_CALL] = "call"};
+        [KNI_NODE_IF] = "if", [KNI_NODE_LOOP] = "loop", [KNI_NODE_CALL] = "call", [KNI_NODE_SIZE] = "size"};
     indent(text, depth);
-    print_list(p, kni_node_out(p, n), n->n_out, true, text);
+    if (n->kind == KNI_NODE_SIZE)
+        kni_text_string(text, kni_dim_name(n->size));
+    else
+        print_list(p, kni_node_out(p, n), n->n_out, true, text);
     kni_text_format(text, " = %s(", n->kind == KNI_NODE_OP ? n->row->name : words[n->kind]);
     if (n->kind == KNI_NODE_CALL)
         kni_text_format(text, "%s%s", kni_name_at(p, p->regions[n->regions[0]].name), n->n_in ? ", " : "");

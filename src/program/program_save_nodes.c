@@ -202,13 +202,23 @@ static void put_call(kni_program_writing *w, const kni_program_node *n)
     kni_buffer_text(&w->body, ",");
 }
 
+static void put_size_node(kni_program_writing *w, const kni_program_node *n)
+{
+    kni_buffer_text(&w->body, "{\"size\":");
+    put_ids(w, kni_node_in(w->p, n), 1);
+    kni_buffer_text(&w->body, ",\"name\":");
+    kni_write_text(&w->body, kni_dim_name(n->size));
+    kni_buffer_text(&w->body, ",");
+}
+
 void kni_write_region(kni_program_writing *w, int32_t region)
 {
     static void (*const kinds[])(kni_program_writing *,
                                  const kni_program_node *) = {[KNI_NODE_OP] = put_op,
                                                               [KNI_NODE_IF] = put_if,
                                                               [KNI_NODE_LOOP] = put_loop,
-                                                              [KNI_NODE_CALL] = put_call};
+                                                              [KNI_NODE_CALL] = put_call,
+                                                              [KNI_NODE_SIZE] = put_size_node};
     const kni_program_region *r = &w->p->regions[region];
     kni_buffer_text(&w->body, "{");
     put_made(w, "arguments", r->arguments, r->n_arguments);

@@ -22,7 +22,10 @@ void kni_run_tell(const kni_run *run, kn_dim d, kni_text *text)
     for (int32_t k = 0; k < n; k++)
         for (int32_t i = 0; i < run->n_sizes; i++) {
             if (run->symbols[i] != symbols[k]) continue;
-            kni_text_format(text, "%s%s is %D by input '%s'", before, kni_dim_name(symbols[k]), run->sizes[i],
+            if (run->told[i] < 0)
+                kni_text_format(text, "%s%s is %D", before, kni_dim_name(symbols[k]), run->sizes[i]);
+            else
+                kni_text_format(text, "%s%s is %D by input '%s'", before, kni_dim_name(symbols[k]), run->sizes[i],
                             kni_run_input_name(run->p, run->told[i], number));
             before = ", ";
         }
@@ -169,6 +172,14 @@ static const char *untold(const kni_run *run, const kni_type *t, kn_dim size)
     return NULL;
 }
 
+/* The symbols that nodes read from values, which no input may need. */
+static void find_read(kni_run *run)
+{
+    const kni_program *p = run->p;
+    for (int32_t i = 0; i < p->n_nodes && run->n_sizes < KNI_RUN_SIZES; i++)
+        if (p->nodes[i].kind == KNI_NODE_SIZE) run->symbols[run->n_sizes++] = p->nodes[i].size;
+}
+
 static kn_status check_input(const kni_run *run, int32_t i)
 {
     const kni_program *p = run->p;
@@ -201,6 +212,7 @@ kn_status kni_program_check_sizes(kni_program *p)
     find_known(&run);
     for (int32_t i = 0; i < p->n_inputs && s == KN_OK && !p->loose; i++)
         if (p->inputs[i] >= 0) s = check_input(&run, i);
+    find_read(&run);
     for (int32_t i = 0; i < p->n_nodes && s == KN_OK && !p->loose; i++) s = check_node(&run, &p->nodes[i]);
     kni_dims_enter(before);
     return s;

@@ -422,6 +422,12 @@ static void print_names(kni_c *c, const kni_program_node *n)
     if (*before == ',') kni_ir_text_add(&c->code, " */");
 }
 
+static kn_status refuse_size(const kni_program_node *n)
+{
+    return kni_fail(KN_ERROR_UNSUPPORTED, "kn_program_to_c: the size '%s' is read from a value when the program runs",
+                    kni_dim_name(n->size));
+}
+
 kn_status kni_c_print_region(kni_c *c, int32_t region)
 {
     const kni_program_region *r = &c->p->regions[region];
@@ -436,6 +442,7 @@ kn_status kni_c_print_region(kni_c *c, int32_t region)
         s = n->kind == KNI_NODE_OP     ? print_op(c, n)
             : n->kind == KNI_NODE_IF   ? print_if(c, n)
             : n->kind == KNI_NODE_LOOP ? print_loop(c, n)
+            : n->kind == KNI_NODE_SIZE ? refuse_size(n)
                                        : print_call(c, n);
     }
     c->step++;

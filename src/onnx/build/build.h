@@ -9,6 +9,8 @@ typedef struct kni_building {
     kn_builder builder;
     kn_program_value *params; /* by value of the model: constants that are in the program; 0: not yet */
     bool unrolls;             /* loops whose trips are a number are written out */
+    int32_t n_counts;         /* sizes that are read from values */
+    int32_t depth;            /* of the region that is open: the program's own is 0 */
     bool has_loops;           /* one was built that could be written out instead */
 } kni_building;
 
@@ -22,6 +24,8 @@ static inline kni_building *kni_building_of(const kni_conversion *c) { return c-
 kn_program_value kni_onnx_build_operand(kni_conversion *c, kni_datum x);
 /* An entry of a value of the program. */
 kni_datum kni_onnx_build_result(kni_conversion *c, kn_program_value value);
+/* Ends what is known of values that regions of this depth have read. */
+void kni_onnx_build_forget(kni_conversion *c, int32_t depth);
 /* The node fails with the latest failure of the builder. */
 void kni_onnx_build_failed(kni_conversion *c);
 /* Whether the content is there and all of it is numbers. */

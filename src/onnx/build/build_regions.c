@@ -8,12 +8,22 @@ enum { MOST_UNROLLED = 4096 };
 
 /* ---- If */
 
+/* Converts a graph into the open region. Sizes that are read there are not known behind it. */
+static void convert_inside(kni_conversion *c, const kni_onnx_graph *graph, const kni_datum *in, int32_t n_in,
+                           kni_datum *out, int32_t n_out)
+{
+    kni_building *b = kni_building_of(c);
+    b->depth++;
+    kni_graph_convert(c, graph, in, n_in, out, n_out);
+    kni_onnx_build_forget(c, b->depth--);
+}
+
 /* Converts a branch inside an open region and hands over its results as values. */
 static void branch_values(kni_conversion *c, const kni_onnx_graph *graph, kn_program_value *values, int32_t n)
 {
     kni_datum *made = kni_convert_memory(c, (size_t)n + 1, sizeof *made);
     if (!made) return;
-    kni_graph_convert(c, graph, NULL, 0, made, n);
+    convert_inside(c, graph, NULL, 0, made, n);
     for (int32_t i = 0; i < n && !c->status; i++) values[i] = kni_onnx_build_operand(c, made[i]);
 }
 
@@ -122,12 +132,9 @@ static bool start_loop(kni_conversion *c, loop *l, const kni_onnx_node *node, co
     l->carried = in + 2;
     l->condition = in[1];
     const kni_entry *e = kni_entry_of(c, in[0]);
-    if (e && (e->content || e->host.bits)) {
-        const kni_extent *list = kni_known_extents(c, in[0], "the number of trips", &n);
+    if (e) {
+        const kni_extent *list = kni_known_counts(c, in[0], "the number of trips", &n);
         if (list && n == 1 && (list->text || list->value < INT32_MAX)) l->trips = *list, l->counted = true;
-    } else if (e) {
-        kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "the number of trips is known only when the program runs");
-        return false;
     }
     bool begins = !kni_is_given(in[1]);
     const kni_entry *condition = kni_entry_of(c, in[1]);
@@ -188,7 +195,7 @@ static void fill_body(kni_conversion *c, const loop *l, const kn_program_value *
     given[0] = kni_onnx_build_result(c, inside[0]);
     given[1] = truth(c, true);
     for (int32_t i = 0; i < l->n_carried; i++) given[2 + i] = kni_onnx_build_result(c, inside[1 + i]);
-    kni_graph_convert(c, l->body, given, n_in, made, n_body);
+    convert_inside(c, l->body, given, n_in, made, n_body);
     *n = 0;
     if (l->conditional) results[(*n)++] = kni_onnx_build_operand(c, kni_reshape_to(c, made[0], NULL, 0));
     for (int32_t i = 1; i < n_body && !c->status; i++) results[(*n)++] = kni_onnx_build_operand(c, made[i]);
@@ -322,7 +329,7 @@ static void build_scan(kni_conversion *c, const scan *s, const kni_datum *in, kn
         return;
     }
     for (int32_t i = 0; i < n_in; i++) given[i] = kni_onnx_build_result(c, inside[1 + i]);
-    kni_graph_convert(c, s->body, given, n_in, made, n_body);
+    convert_inside(c, s->body, given, n_in, made, n_body);
     if (!c->status && take_values(c, made, n_body, inside) &&
         kn_builder_end(b, inside, n_body, after, n_body))
         kni_onnx_build_failed(c);

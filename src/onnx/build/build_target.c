@@ -3,6 +3,7 @@
 #include "onnx/build/build.h"
 #include <kn/op_info.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_ATTRIBUTES = 32, LIST_TEXT = 4096, SMALL_BYTES = 64 << 10, SMALL_COUNT = 8 << 10, FEW = 16 };
@@ -278,6 +279,65 @@ static bool read_build(kni_conversion *c, kni_entry *e, const char *what)
     return false;
 }
 
+/* "nonzero_count_3" */
+static const char *count_name(kni_conversion *c)
+{
+    char text[40];
+    size_t n = 0;
+    const char *op = c->node ? c->node->op : "value";
+    for (; op[n] && n < sizeof text - 1; n++)
+        text[n] = (char)(op[n] >= 'A' && op[n] <= 'Z' ? op[n] - 'A' + 'a' : op[n] == '.' ? '_' : op[n]);
+    text[n] = 0;
+    return kni_onnx_arena_format(c->arena, "%s_count_%d", text, (int)++kni_building_of(c)->n_counts);
+}
+
+/* A number of a value of rank 0 or 1 as one of rank 0. */
+static kn_program_value single_number(kni_conversion *c, kni_datum x, int64_t i)
+{
+    kni_datum one = x;
+    if (kni_rank_of(c, x)) {
+        kni_datum part = kni_slice_of(c, x, 0, KNI_EXTENT(i), KNI_EXTENT(i + 1));
+        one = kni_reshape_to(c, part, NULL, 0);
+    }
+    return kni_onnx_build_operand(c, one);
+}
+
+static bool count_build(kni_conversion *c, kni_datum x)
+{
+    kni_building *b = kni_building_of(c);
+    kni_entry *e = kni_entry_of(c, x);
+    bool whole = e->dtype == KN_I64 || e->dtype == KN_I32;
+    int64_t n = e->rank == 0 ? 1 : e->extents[0].value;
+    if (!e->value.id || !whole || e->rank > 1 || (e->rank == 1 && e->extents[0].text) || n > FEW) return false;
+    kni_extent *list = calloc((size_t)n + 1, sizeof *list);
+    for (int64_t i = 0; list && i < n; i++) {
+        const char *name = count_name(c);
+        kn_program_value number = single_number(c, x, i);
+        if (c->status || !name || kn_builder_read_size(b->builder, name, number, 0, INT64_MAX)) {
+            free(list);
+            kni_onnx_build_failed(c);
+            return false;
+        }
+        list[i] = (kni_extent){0, name};
+    }
+    if (!list) return false;
+    e->content = list;
+    e->n_content = n;
+    e->counted = b->depth + 1;
+    return true;
+}
+
+void kni_onnx_build_forget(kni_conversion *c, int32_t depth)
+{
+    for (int32_t i = 1; i <= c->n_entries; i++) {
+        kni_entry *e = kni_entry_of(c, (kni_datum){i});
+        if (!e || e->counted <= depth) continue;
+        free(e->content);
+        e->content = NULL;
+        e->n_content = e->counted = 0;
+    }
+}
+
 static void wait_build(kni_conversion *c) { (void)c; }
 
 /* Results of nodes are called as in the model. */
@@ -294,6 +354,7 @@ const kni_onnx_target kni_target_build = {
     .emit = emit_build,
     .is_known = is_known,
     .read = read_build,
+    .count = count_build,
     .wait = wait_build,
     .name = name_build,
     .branch = kni_onnx_build_branch,

@@ -10,7 +10,7 @@ void kni_convert_constant_of_shape(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     int64_t n = 0;
-    const kni_extent *sizes = kni_known_extents(c, in[0], "the shape", &n);
+    const kni_extent *sizes = kni_known_counts(c, in[0], "the shape", &n);
     const kni_onnx_tensor *value = kni_node_tensor(node, "value");
     if (!sizes) return;
     if (n > KN_MAX_RANK || (value && value->count != 1)) {
@@ -83,8 +83,8 @@ static kni_extent whole_length(kni_conversion *c, kni_extent start, kni_extent l
 static kni_datum whole_range(kni_conversion *c, const kni_datum *in, kn_dtype dtype)
 {
     int64_t n[2] = {0, 0}, step = kni_known_int(c, in[2], "the step", 1);
-    const kni_extent *start = kni_known_extents(c, in[0], "the start", &n[0]);
-    const kni_extent *limit = kni_known_extents(c, in[1], "the limit", &n[1]);
+    const kni_extent *start = kni_known_counts(c, in[0], "the start", &n[0]);
+    const kni_extent *limit = kni_known_counts(c, in[1], "the limit", &n[1]);
     if (!kni_convert_failed(c) && (n[0] != 1 || n[1] != 1 || step == 0))
         kni_convert_fail(c, KN_ERROR_ARGUMENT,
                          "start, limit and step must be single numbers, and the step not 0");
@@ -117,11 +117,40 @@ static kni_datum real_range(kni_conversion *c, const kni_datum *in, kn_dtype dty
                              KNI_REAL("start", start), KNI_REAL("step", step)));
 }
 
+/* Where the operands are computed while a program runs: the length is computed as the standard does, and read. */
+static kni_datum counted_range(kni_conversion *c, const kni_datum *in, kn_dtype dtype)
+{
+    kn_dtype wide = kn_dtype_is_float(dtype) && dtype != KN_F64 ? KN_F32 : KN_F64;
+    kni_datum x[3];
+    for (int i = 0; i < 3; i++) x[i] = kni_cast_to(c, single(c, in[i]), wide);
+    kni_datum span = kni_emit2(c, "div", kni_emit2(c, "sub", x[1], x[0]), x[2]);
+    kni_datum steps = kni_emit2(c, "maximum", kni_emit1(c, "ceil", span), kni_real_number(c, 0, wide));
+    kni_extent length = kni_known_count(c, kni_cast_to(c, steps, KN_I64), "the number of steps");
+    kni_datum places = kni_cast_to(c, kni_counting_along(c, 0, length, 0, 1), wide);
+    kni_datum y = kni_emit2(c, "add", kni_emit2(c, "mul", places, x[2]), x[0]);
+    return kni_cast_to(c, y, dtype);
+}
+
+static bool all_known(const kni_conversion *c, const kni_datum *in)
+{
+    return kni_is_known(c, in[0]) && kni_is_known(c, in[1]) && kni_is_known(c, in[2]);
+}
+
+/* Whether all that is not known are whole numbers from 0 on, as far as sizes go: a limit alone. */
+static bool counts_up(const kni_conversion *c, const kni_datum *in, kn_dtype dtype)
+{
+    return !kn_dtype_is_float(dtype) && kni_is_known(c, in[0]) && kni_is_known(c, in[2]);
+}
+
 void kni_convert_range(KNI_CONVERTS)
 {
     (void)node;
     KNI_UNUSED_COUNTS;
     kn_dtype dtype = kni_dtype_of(c, in[0]);
+    if (!kni_runs_now(c) && !all_known(c, in) && !counts_up(c, in, dtype)) {
+        out[0] = counted_range(c, in, dtype);
+        return;
+    }
     out[0] = kn_dtype_is_float(dtype) ? real_range(c, in, dtype) : whole_range(c, in, dtype);
 }
 

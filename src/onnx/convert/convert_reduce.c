@@ -198,7 +198,7 @@ static void topk(KNI_CONVERTS)
     (void)n_in;
     kni_extent k = KNI_EXTENT(kni_node_int(node, "k", 0));
     int64_t n = 1, axis = kni_axis_of(c, in[0], kni_node_int(node, "axis", -1));
-    const kni_extent *given = node->version < 10 ? &k : kni_known_extents(c, in[1], "k", &n);
+    const kni_extent *given = node->version < 10 ? &k : kni_known_counts(c, in[1], "k", &n);
     if (given && n != 1)
         kni_convert_fail(c, KN_ERROR_ARGUMENT, "k has %lld elements; it must have one", (long long)n);
     kni_datum y[2] = {KNI_ABSENT, KNI_ABSENT};
@@ -218,12 +218,11 @@ static void nonzero(KNI_CONVERTS)
     KNI_UNUSED_COUNTS;
     int32_t rank = kni_rank_of(c, in[0]);
     kni_datum truths = kni_cast_to(c, in[0], KN_BOOL);
-    int64_t count =
-        kni_known_int(c, kni_reduce_over(c, "sum", truths, NULL, 0, false), "the number of elements", 0);
+    kni_extent count = kni_known_count(c, kni_reduce_over(c, "sum", truths, NULL, 0, false), "the number of elements");
     kni_datum y[2];
-    kni_emit_many(c, "nonzero", &truths, 1, KNI_GIVE(KNI_WHOLE("capacity", count)), y, 2);
+    kni_emit_many(c, "nonzero", &truths, 1, KNI_GIVE(KNI_ONE_EXTENT("capacity", count)), y, 2);
     out[0] = rank > 0 ? kni_swap_axes(c, y[0], 0, 1)
-                      : kni_reshape_to(c, y[0], (kni_extent[]){KNI_EXTENT(0), KNI_EXTENT(count)}, 2);
+                      : kni_reshape_to(c, y[0], (kni_extent[]){KNI_EXTENT(0), count}, 2);
 }
 
 /* ---- the table */

@@ -198,7 +198,7 @@ static void expand(KNI_CONVERTS)
     int64_t n = 0;
     kni_extent own[KN_MAX_RANK], sizes[KN_MAX_RANK];
     int32_t rank = kni_extents_of(c, in[0], own);
-    const kni_extent *shape_given = kni_known_extents(c, in[1], "the shape", &n);
+    const kni_extent *shape_given = kni_known_counts(c, in[1], "the shape", &n);
     if (!shape_given) return;
     if (n > KN_MAX_RANK) {
         kni_convert_fail(c, KN_ERROR_SHAPE, "the shape has %lld axes; at most %d", (long long)n, KN_MAX_RANK);
@@ -227,7 +227,7 @@ static void tile(KNI_CONVERTS)
     KNI_UNUSED_COUNTS;
     int64_t n = 0;
     int32_t rank = kni_rank_of(c, in[0]);
-    const kni_extent *times = kni_known_extents(c, in[1], "the repeats", &n);
+    const kni_extent *times = kni_known_counts(c, in[1], "the repeats", &n);
     if (!times) return;
     if (node->version < 6) {
         int32_t axis = kni_axis_of(c, in[0], kni_known_int(c, in[2], "the axis", 0));

@@ -72,7 +72,7 @@ void kni_convert_unique(KNI_CONVERTS)
                   KNI_GIVE(KNI_WHOLE("axis", axis), KNI_WHOLE("by_axis", by_axis),
                            KNI_WHOLE("unsorted", kni_node_int(node, "sorted", 1) == 0)),
                   y, RESULTS);
-    kni_extent count = KNI_EXTENT(kni_known_int(c, y[COUNT], "the number of distinct elements", 0));
+    kni_extent count = kni_known_count(c, y[COUNT], "the number of distinct elements");
     for (int32_t i = 0; i < n_out && i < COUNT && !kni_convert_failed(c); i++) {
         if (!kni_is_wanted(node, i)) continue;
         out[i] = i == INVERSE ? y[i] : kni_slice_of(c, y[i], i == VALUES ? axis : 0, KNI_EXTENT(0), count);

@@ -117,12 +117,25 @@ static int32_t scaled_weight(kni_edit *p, const kni_onnx_node *conv, const kni_o
     return value;
 }
 
+/* "conv.bias" of "conv.weight", "w.bias" of "w": a bias that no model names. */
+static const char *bias_name(kni_edit *p, const char *weight)
+{
+    static const char ending[] = ".weight";
+    size_t n = weight ? strlen(weight) : 0, last = sizeof ending - 1;
+    char *text = kni_edit_memory(p, n + sizeof ".bias", 1);
+    if (!text) return "bias";
+    if (n > last && !strcmp(weight + n - last, ending)) n -= last;
+    if (n) memcpy(text, weight, n);
+    memcpy(text + n, ".bias", sizeof ".bias");
+    return text;
+}
+
 static int32_t shifted_bias(kni_edit *p, const kni_onnx_node *conv, int32_t type, const kni_onnx_tensor *bias,
                             const affine *a)
 {
     void *data;
     const kni_onnx_value *weight = &p->model->values[conv->in[1]];
-    const char *name = kni_edit_input(conv, 2) >= 0 ? p->model->values[conv->in[2]].name : "bias";
+    const char *name = kni_edit_input(conv, 2) >= 0 ? p->model->values[conv->in[2]].name : bias_name(p, weight->name);
     int32_t value = kni_edit_new_constant(p, weight->graph, name, type, &a->channels, 1, &data);
     for (int64_t c = 0; value >= 0 && c < a->channels; c++)
         write_element(data, type, c, (bias ? kni_edit_element(bias, c) : 0) * a->scale[c] + a->shift[c]);

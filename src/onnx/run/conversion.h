@@ -21,6 +21,7 @@ typedef struct kni_entry {
        are kept tensors of the conversion's. */
     kn_tensor host, device;
     bool host_borrowed, device_borrowed;
+    int32_t counted;      /* by a program: the depth of the region that reads its numbers + 1; 0: none does */
     bool near; /* made on the host; what is computed of such values alone stays there while it is small */
     bool scalar_list;     /* content of rank 0 */
     kni_stored *constant; /* NULL: it is none */
@@ -47,6 +48,9 @@ typedef struct kni_onnx_target {
     bool (*is_known)(kni_conversion *c, const kni_entry *e);
     /* Fills `content` or `host` of such an entry; false with the node failed. what: "the shape". */
     bool (*read)(kni_conversion *c, kni_entry *e, const char *what);
+    /* Fills `content` of such an entry, of counts, with sizes that a program reads while it runs; false: it does not, and nothing
+       was done. May be NULL. */
+    bool (*count)(kni_conversion *c, kni_datum x);
     /* Waits until the ops before are done, to measure nodes. */
     void (*wait)(kni_conversion *c);
     /* Hears which value of the model a result is; may be NULL. */

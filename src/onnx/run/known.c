@@ -53,6 +53,8 @@ bool kni_is_known(const kni_conversion *c, kni_datum x)
     return e->content || e->host.bits || c->target->is_known((kni_conversion *)(uintptr_t)c, e);
 }
 
+bool kni_runs_now(const kni_conversion *c) { return c->target->now; }
+
 /* Room for n things, of which there is at least one; NULL with the node failed. */
 static void *list_of(kni_conversion *c, int64_t n, size_t size)
 {
@@ -112,6 +114,23 @@ const kni_extent *kni_known_extents(kni_conversion *c, kni_datum x, const char *
     }
     *n = e->n_content;
     return e->content;
+}
+
+const kni_extent *kni_known_counts(kni_conversion *c, kni_datum x, const char *what, int64_t *n)
+{
+    kni_entry *e = kni_entry_of(c, x);
+    bool unknown = e && e->kind == KNI_IS_TENSOR && !e->content && !e->host.bits;
+    if (unknown && c->target->count && !c->status) (void)!c->target->count(c, x);
+    return kni_known_extents(c, x, what, n);
+}
+
+kni_extent kni_known_count(kni_conversion *c, kni_datum x, const char *what)
+{
+    int64_t n = 0;
+    const kni_extent *list = kni_known_counts(c, x, what, &n);
+    if (list && n == 1) return *list;
+    if (list) kni_convert_fail(c, KN_ERROR_SHAPE, "%s has %lld elements; one is needed", what, (long long)n);
+    return KNI_EXTENT(0);
 }
 
 const int64_t *kni_known_ints(kni_conversion *c, kni_datum x, const char *what, int64_t *n)

@@ -207,7 +207,7 @@ static kn_status name_results(kni_source *s, int32_t region)
     }
     for (int32_t i = 0; i < p->regions[region].n_nodes && status == KN_OK; i++) {
         const kni_program_node *n = &p->nodes[p->regions[region].nodes[i]];
-        static const char *const words[] = {NULL, "chosen", "looped", "called"};
+        static const char *const words[] = {NULL, "chosen", "looped", "called", "size"};
         const int32_t *out = kni_node_out(p, n);
         for (int32_t k = 0; k < n->n_out && status == KN_OK; k++) {
             const char *name = kni_name_at(p, p->values[out[k]].name);

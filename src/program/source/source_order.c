@@ -85,7 +85,8 @@ kn_status kni_source_order(const kni_source *s, int32_t *nodes)
     if (o.light && o.first && o.readers && o.made) {
         for (int32_t v = 0; v < s->p->n_values; v++) o.made[v] = -1;
         find_light(&o);
-        int32_t before = 0, after = choose(&o);
+        /* What has a size that is read from a value stays behind where it is read. */
+        int32_t before = 0, after = s->reads_sizes ? 0 : choose(&o);
         for (int32_t i = 0; i < r->n_nodes; i++) nodes[o.first[i] ? before++ : after++] = r->nodes[i];
     } else {
         status = kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for the order of ops");

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KNI_SOURCE_HELPERS = 6 };
+enum { KNI_SOURCE_HELPERS = 7 };
 /* Functions that the file defines for itself where it needs them. */
 typedef enum kni_source_helper {
     KNI_SOURCE_DIVIDED, /* division that rounds down */
@@ -18,6 +18,7 @@ typedef enum kni_source_helper {
     KNI_SOURCE_SMALLER,
     KNI_SOURCE_CALL,   /* kn_call of an op with one result */
     KNI_SOURCE_TRUTH,  /* the condition of an If or a loop */
+    KNI_SOURCE_READ,   /* a size that is a value */
     KNI_SOURCE_STACKED /* what the trips of a loop gave, as one tensor */
 } kni_source_helper;
 
@@ -74,7 +75,7 @@ typedef struct kni_source {
     int32_t made;          /* numbers names that nothing else tells apart */
     int32_t n_sizes;       /* unknown ones */
     bool helpers[KNI_SOURCE_HELPERS];
-    bool has_fields;
+    bool has_fields, reads_sizes;
     kn_status status; /* the first failure */
 } kni_source;
 

@@ -18,7 +18,7 @@ void kni_source_sizes_given(const kni_source *s, kni_buffer *out)
 
 static void print_size_argument(const kni_source *s, kni_buffer *out)
 {
-    if (s->n_sizes) kni_buffer_format(out, ", const %s_sizes *n", s->name);
+    if (s->n_sizes) kni_buffer_format(out, ", %s%s_sizes *n", s->reads_sizes ? "" : "const ", s->name);
 }
 
 /* Whether a size is d itself, or a n + b with whole a above 0. */
@@ -50,6 +50,7 @@ static kn_status print_sizes_found(kni_source *s, kni_buffer *out)
     while ((d = kni_dim_symbol_next(&at)) != KNI_DIM_BAD) {
         int64_t a = 0, b = 0;
         int32_t input = -1, axis = 0;
+        if (kni_program_reads_size(p, d)) continue;
         for (int pass = 0; pass < 2 && input < 0; pass++)
             for (int32_t i = 0; i < p->n_inputs && input < 0; i++) {
                 const kni_type *t = p->inputs[i] < 0 ? NULL : &p->values[p->inputs[i]].type;
@@ -347,9 +348,9 @@ static kn_status print_forward(kni_source *s)
     kn_status status = KN_OK;
     bool sized = s->n_sizes && uses(s, "n");
     if (sized) {
-        kni_buffer_format(&s->code, "    %s_sizes sizes;\n", s->name);
+        kni_buffer_format(&s->code, "    %s_sizes sizes%s;\n", s->name, s->reads_sizes ? " = {0}" : "");
         status = print_sizes_found(s, &s->code);
-        kni_buffer_format(&s->code, "    const %s_sizes *n = &sizes;\n", s->name);
+        kni_buffer_format(&s->code, "    %s%s_sizes *n = &sizes;\n", s->reads_sizes ? "" : "const ", s->name);
     }
     if (!uses(s, "m")) kni_buffer_text(&s->code, "    (void)m;\n");
     kni_buffer_text(&s->code, "    kn_scope scope = kn_scope_begin();\n");
@@ -386,6 +387,13 @@ static const char *const helper_texts[KNI_SOURCE_HELPERS] = {
                          "    kn_drop(condition);\n"
                          "    return is;\n"
                          "}\n\n",
+    [KNI_SOURCE_READ] = "/* A size that was computed; takes the tensor. */\n"
+                        "static int64_t size_in(kn_tensor t)\n"
+                        "{\n"
+                        "    int64_t size = kn_item_int(t);\n"
+                        "    kn_drop(t);\n"
+                        "    return size;\n"
+                        "}\n\n",
     [KNI_SOURCE_STACKED] =
         "/* What the trips of a loop gave as one tensor; takes the list. */\n"
         "static kn_tensor stacked(kn_tensor *list, int64_t n, kn_shape shape, kn_dtype dtype)\n"
@@ -633,6 +641,7 @@ kn_status kn_program_to_source(kn_program program, const char *folder, const kn_
     memset(s.values, 0, bytes);
     kni_dims *before = kni_dims_enter(p->dims);
     s.n_sizes = kni_dim_symbol_count();
+    s.reads_sizes = kni_program_reads_sizes(p);
     kn_status status = write_all(&s, folder, args && args->embed);
     kni_dims_enter(before);
     kni_source_free_names(&s);

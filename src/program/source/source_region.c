@@ -131,7 +131,7 @@ static void print_if(kni_source *s, const kni_program_node *n)
     s->helpers[KNI_SOURCE_TRUTH] = true;
     kni_source_line(s);
     kni_buffer_text(&s->body, "if (truth(");
-    kni_source_operand(s, &s->body, kni_node_in(p, n)[0]);
+    print_given(s, kni_node_in(p, n)[0]);
     kni_buffer_text(&s->body, ")) {\n");
     print_branch(s, n, n->regions[0]);
     kni_source_line(s);
@@ -319,6 +319,18 @@ static void print_call(kni_source *s, const kni_program_node *n)
     }
 }
 
+/* ---- sizes that are values */
+
+static void print_read(kni_source *s, const kni_program_node *n)
+{
+    s->helpers[KNI_SOURCE_READ] = true;
+    kni_source_line(s);
+    kni_source_size(s, &s->body, n->size);
+    kni_buffer_text(&s->body, " = size_in(");
+    print_given(s, kni_node_in(s->p, n)[0]);
+    kni_buffer_text(&s->body, ");\n");
+}
+
 void kni_source_nodes(kni_source *s, int32_t region, int32_t from, int32_t to)
 {
     const kni_program *p = s->p;
@@ -330,6 +342,8 @@ void kni_source_nodes(kni_source *s, int32_t region, int32_t from, int32_t to)
             print_if(s, n);
         else if (n->kind == KNI_NODE_LOOP)
             print_loop(s, n);
+        else if (n->kind == KNI_NODE_SIZE)
+            print_read(s, n);
         else
             print_call(s, n);
     }
