@@ -1,6 +1,7 @@
 /* Adding values, ops and control to a program, with the types that follow. Everything that makes a program comes through here, so
    everything in a program has been through the row's shape rule. */
 #include "core/allocator.h"
+#include "core/dim_symbols.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "ops/custom_rows.h"
@@ -210,6 +211,41 @@ static kn_status join_types(kni_program *p, const char *name, int32_t a, int32_t
     return KN_OK;
 }
 
+/* A size that the regions of an If give differently is known when it has run: by the name that the file has for it, or a new one. */
+static kn_dim joined_size(const kni_program *p, const kni_program_node *node, int32_t i, int32_t a)
+{
+    kn_dim inputs[MOST_OPERANDS], d = KNI_DIM_BAD;
+    if (!node->declared) {
+        char name[32];
+        for (int32_t k = kni_dim_symbol_count(), n = k; n == kni_dim_symbol_count() && k < n + 1000; k++) {
+            kni_text_format(&(kni_text){name, sizeof name, 0}, "chosen_size_%d", k);
+            d = kni_dim_symbol(name, 0, INT64_MAX);
+            if (d == KNI_DIM_BAD) return d;
+        }
+        return d;
+    }
+    d = a < node->declared[i].rank ? node->declared[i].dims[a] : KNI_DIM_BAD;
+    if (!kni_dim_is_expression(d) || kni_dim_kind_of(d) != KNI_DIM_SYMBOL) return KNI_DIM_BAD;
+    int32_t n = kni_program_symbols(p, inputs, MOST_OPERANDS);
+    for (int32_t k = 0; k < n; k++)
+        if (inputs[k] == d) return KNI_DIM_BAD;
+    return d;
+}
+
+static kn_status join_results(kni_program *p, const kni_program_node *node, int32_t a, int32_t b, int32_t number,
+                              kni_type *t)
+{
+    const kni_type *x = &p->values[a].type, *y = &p->values[b].type;
+    if (x->dtype != y->dtype || x->rank != y->rank) return join_types(p, "if", a, b, number, t);
+    *t = *x;
+    for (int i = 0; i < x->rank; i++) {
+        if (x->dims[i] == y->dims[i]) continue;
+        t->dims[i] = joined_size(p, node, number, i);
+        if (t->dims[i] == KNI_DIM_BAD) return join_types(p, "if", a, b, number, t);
+    }
+    return KN_OK;
+}
+
 static kn_status type_if(kni_program *p, const kni_program_node *node, const int32_t *in, kni_type *types)
 {
     const kni_program_region *then = &p->regions[node->regions[0]], *other = &p->regions[node->regions[1]];
@@ -219,7 +255,7 @@ static kn_status type_if(kni_program *p, const kni_program_node *node, const int
         return wrong_results("if", then->n_results != node->n_out ? then->n_results : other->n_results,
                              node->n_out);
     for (int32_t i = 0; i < node->n_out && s == KN_OK; i++)
-        s = join_types(p, "if", then->results[i], other->results[i], i, &types[i]);
+        s = join_results(p, node, then->results[i], other->results[i], i, &types[i]);
     return s;
 }
 
@@ -345,7 +381,7 @@ static bool reads_size(const kni_program *p, int32_t region, kn_dim symbol)
     const kni_program_region *r = &p->regions[region];
     for (int32_t i = 0; i < r->n_nodes; i++) {
         const kni_program_node *n = &p->nodes[r->nodes[i]];
-        if (n->kind == KNI_NODE_SIZE && n->size == symbol) return true;
+        if (kni_binds_size(p, n, symbol)) return true;
         for (int k = 0; k < 2 && n->kind != KNI_NODE_OP; k++)
             if (n->regions[k] >= 0 && reads_size(p, n->regions[k], symbol)) return true;
     }
@@ -385,6 +421,7 @@ kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_no
         return kni_fail_op(KN_ERROR_UNSUPPORTED, name, "at most %d values go in and out", (int)MOST_OPERANDS);
     node.n_in = n_in;
     node.n_out = n_out;
+    node.declared = NULL;
     int32_t depth = depth_of(p, &node);
     kn_status s = check_operands(p, region, name, in, n_in);
     for (int32_t i = 0; i < n_in && s == KN_OK; i++)
@@ -393,7 +430,9 @@ kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_no
         s = kni_fail_op(KN_ERROR_UNSUPPORTED, name, "regions and calls are nested deeper than %d",
                         (int)KNI_PROGRAM_DEPTH);
     kni_dims *before = kni_dims_enter(p->dims);
-    if (s == KN_OK) s = kinds[node.kind].types(p, &node, in, types);
+    kni_program_node typed = node;
+    typed.declared = control->declared;
+    if (s == KN_OK) s = kinds[node.kind].types(p, &typed, in, types);
     for (int32_t i = 0; i < n_out && s == KN_OK; i++) s = check_sizes_seen(p, &node, name, &types[i], i);
     kni_dims_enter(before);
     if (s == KN_OK) s = add_node(p, region, node, in, types, out);

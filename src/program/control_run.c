@@ -13,6 +13,23 @@ static kn_status read_condition(const kni_run *run, int32_t value, bool *holds)
     return kn_read(run->now[value], holds, 1);
 }
 
+/* The size has this value from now on. */
+static kn_status bind_size(kni_run *run, kn_dim symbol, int64_t size)
+{
+    int64_t low = kni_dim_low(symbol), high = kni_dim_high(symbol);
+    int32_t at = 0;
+    if (size < low || size > high)
+        return kni_fail_op(KN_ERROR_SHAPE, "size", "%s is %D with these inputs; it may be %D to %D",
+                           kni_dim_name(symbol), size, low, high);
+    while (at < run->n_sizes && run->symbols[at] != symbol) at++;
+    if (at == KNI_RUN_SIZES) return kni_fail_op(KN_ERROR_UNSUPPORTED, "size", "too many sizes");
+    run->symbols[at] = symbol;
+    run->sizes[at] = size;
+    run->told[at] = run->axes[at] = -1;
+    if (at == run->n_sizes) run->n_sizes++;
+    return KN_OK;
+}
+
 /* A handle of its own for a value that another region, or the outside, also holds. */
 static kn_status hand_on(kni_run *run, int32_t from, int32_t to)
 {
@@ -40,13 +57,28 @@ static kn_status give(kni_run *run, const kni_program_node *n, int32_t region)
     return s;
 }
 
+/* Sizes that the regions give differently are those of what came. */
+static kn_status bind_chosen(kni_run *run, const kni_program_node *n)
+{
+    const kni_program *p = run->p;
+    kn_status s = KN_OK;
+    for (int32_t i = 0; i < n->n_out; i++) {
+        int32_t v = kni_node_out(p, n)[i];
+        for (int32_t a = 0; a < p->values[v].type.rank && s == KN_OK; a++)
+            if (kni_binds_axis(p, n, i, a))
+                s = bind_size(run, p->values[v].type.dims[a], kn_size(run->now[v], a));
+    }
+    return s;
+}
+
 static kn_status run_if(kni_run *run, const kni_program_node *n)
 {
     bool holds = false;
     kn_status s = read_condition(run, kni_node_in(run->p, n)[0], &holds);
     int32_t region = n->regions[holds ? 0 : 1];
     if (s == KN_OK) s = kni_run_region(run, region);
-    return s ? s : give(run, n, region);
+    if (s == KN_OK) s = give(run, n, region);
+    return s ? s : bind_chosen(run, n);
 }
 
 static kn_status run_call(kni_run *run, const kni_program_node *n)
@@ -249,20 +281,9 @@ static kn_status run_loop(kni_run *run, const kni_program_node *n)
 
 static kn_status run_size(kni_run *run, const kni_program_node *n)
 {
-    int64_t size = 0, low = kni_dim_low(n->size), high = kni_dim_high(n->size);
+    int64_t size = 0;
     kn_status s = kn_read_as(run->now[kni_node_in(run->p, n)[0]], KN_I64, &size, sizeof size);
-    if (s) return s;
-    if (size < low || size > high)
-        return kni_fail_op(KN_ERROR_SHAPE, "size", "%s is %D with these inputs; it may be %D to %D",
-                           kni_dim_name(n->size), size, low, high);
-    int32_t at = 0;
-    while (at < run->n_sizes && run->symbols[at] != n->size) at++;
-    if (at == KNI_RUN_SIZES) return kni_fail_op(KN_ERROR_UNSUPPORTED, "size", "too many sizes");
-    run->symbols[at] = n->size;
-    run->sizes[at] = size;
-    run->told[at] = run->axes[at] = -1;
-    if (at == run->n_sizes) run->n_sizes++;
-    return KN_OK;
+    return s ? s : bind_size(run, n->size, size);
 }
 
 kn_status kni_run_control(kni_run *run, const kni_program_node *n)

@@ -164,7 +164,7 @@ static kn_status fold_region(folding *f, int32_t region)
             (*f->changed)++;
             continue;
         }
-        if (n->kind == KNI_NODE_IF && knows_condition(p, n, &holds)) {
+        if (n->kind == KNI_NODE_IF && !kni_binds_sizes(p, n) && knows_condition(p, n, &holds)) {
             s = splice(p, region, i, n->regions[holds ? 0 : 1]);
             (*f->changed)++;
             continue; /* with the first node of the region */

@@ -80,7 +80,7 @@ static void find_makers(marking *m)
 static bool has_effects(const marking *m, const kni_program_node *n)
 {
     if (n->kind == KNI_NODE_OP) return kni_node_is_opaque(n);
-    if (n->kind == KNI_NODE_SIZE) return true; /* types name what it reads */
+    if (kni_binds_sizes(m->p, n)) return true; /* types name what it reads */
     return (n->regions[0] >= 0 && m->effects[n->regions[0]]) ||
            (n->regions[1] >= 0 && m->effects[n->regions[1]]);
 }
@@ -143,6 +143,7 @@ static void look_at_node(marking *m, const kni_program_node *n)
         need_list(m, in, n->n_in);
     } else if (n->kind == KNI_NODE_IF) {
         need_value(m, in[0]);
+        if (kni_binds_sizes(p, n)) need_list(m, kni_node_out(p, n), n->n_out);
     } else if (n->kind == KNI_NODE_LOOP) {
         const kni_program_region *body = &p->regions[n->regions[0]];
         need_value(m, body->arguments[0]);

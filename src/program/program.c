@@ -165,16 +165,41 @@ int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most)
     return n;
 }
 
-bool kni_program_reads_size(const kni_program *p, kn_dim symbol)
+/* ---- sizes that nodes bind */
+
+bool kni_binds_axis(const kni_program *p, const kni_program_node *n, int32_t i, int32_t a)
 {
-    for (int32_t i = 0; i < p->n_nodes; i++)
-        if (p->nodes[i].kind == KNI_NODE_SIZE && p->nodes[i].size == symbol) return true;
+    if (n->kind != KNI_NODE_IF) return false;
+    kn_dim d = p->values[kni_node_out(p, n)[i]].type.dims[a];
+    return kni_dim_is_expression(d) && d != p->values[p->regions[n->regions[0]].results[i]].type.dims[a] &&
+           d != p->values[p->regions[n->regions[1]].results[i]].type.dims[a];
+}
+
+/* KNI_DIM_BAD: any. */
+static bool binds(const kni_program *p, const kni_program_node *n, kn_dim symbol)
+{
+    bool any = symbol == KNI_DIM_BAD;
+    if (n->kind == KNI_NODE_SIZE) return any || n->size == symbol;
+    for (int32_t i = 0; i < n->n_out && n->kind == KNI_NODE_IF; i++) {
+        const kni_type *t = &p->values[kni_node_out(p, n)[i]].type;
+        for (int32_t a = 0; a < t->rank; a++)
+            if ((any || t->dims[a] == symbol) && kni_binds_axis(p, n, i, a)) return true;
+    }
     return false;
 }
 
-bool kni_program_reads_sizes(const kni_program *p)
+bool kni_binds_sizes(const kni_program *p, const kni_program_node *n) { return binds(p, n, KNI_DIM_BAD); }
+
+bool kni_binds_size(const kni_program *p, const kni_program_node *n, kn_dim symbol)
+{
+    return binds(p, n, symbol);
+}
+
+bool kni_program_reads_size(const kni_program *p, kn_dim symbol)
 {
     for (int32_t i = 0; i < p->n_nodes; i++)
-        if (p->nodes[i].kind == KNI_NODE_SIZE) return true;
+        if (binds(p, &p->nodes[i], symbol)) return true;
     return false;
 }
+
+bool kni_program_reads_sizes(const kni_program *p) { return kni_program_reads_size(p, KNI_DIM_BAD); }

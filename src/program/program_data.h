@@ -63,6 +63,7 @@ typedef struct kni_program_node {
     int32_t read_inside; /* the first of the values of its own region that only its regions read last; -1 */
     kni_loop loop;
     kn_dim size;      /* the symbol of KNI_NODE_SIZE */
+    const kni_type *declared; /* by a file, while it is read: types of the results; NULL */
     uint64_t serial;  /* of the call that a trace noted */
     const char *site; /* the user's line, NULL: not known */
 } kni_program_node;
@@ -146,7 +147,13 @@ static inline kn_ints kni_whole_numbers(const kn_attribute *a, const char *attri
 void kni_program_settle(kni_program *p);
 /* The symbols that the types of the inputs name; returns how many, at most `most`. */
 int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most);
-/* Whether the symbol is one that a node reads from a value. */
+/* Whether axis a of result i of the node is a size that the node itself binds when it runs: that of an If whose regions give it
+   different sizes. */
+bool kni_binds_axis(const kni_program *p, const kni_program_node *n, int32_t i, int32_t a);
+/* Whether the node binds any, as KNI_NODE_SIZE does; or this one. */
+bool kni_binds_sizes(const kni_program *p, const kni_program_node *n);
+bool kni_binds_size(const kni_program *p, const kni_program_node *n, kn_dim symbol);
+/* Whether the symbol is one that a node binds. */
 bool kni_program_reads_size(const kni_program *p, kn_dim symbol);
 /* Whether there is any such symbol. */
 bool kni_program_reads_sizes(const kni_program *p);

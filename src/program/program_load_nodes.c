@@ -197,6 +197,18 @@ static kn_status read_op(kni_program_reading *r, const kni_json *node, int32_t r
 
 /* ---- control */
 
+/* The types that the file has of the results. */
+static kn_status read_declared(kni_program_reading *r, const kni_json *node, kni_type *types, int32_t n)
+{
+    const kni_json *list = kni_program_list(r, node, "types");
+    if (!list) return KN_ERROR_IO;
+    if (list->count != n) return kni_program_damaged(r, "it has %d results and %lld types", (int)n, (long long)list->count);
+    const kni_json *type = list->first;
+    kn_status s = KN_OK;
+    for (int32_t i = 0; i < n && s == KN_OK; i++, type = type->next) s = kni_program_read_type(r, type, &types[i]);
+    return s;
+}
+
 /* The node with its regions complete. */
 static kn_status add_control(kni_program_reading *r, const kni_json *node, int32_t region, const char *name,
                              const kni_program_node *control, const int32_t *in, int32_t n_in)
@@ -205,7 +217,14 @@ static kn_status add_control(kni_program_reading *r, const kni_json *node, int32
     set_where(r, name);
     kn_status s = count_made(r, node, &n_out);
     if (s) return s;
-    s = kni_build_control(r->p, region, control, in, n_in, out, n_out);
+    kni_type declared[MOST];
+    kni_program_node node_with_types = *control;
+    if (control->kind == KNI_NODE_IF) {
+        s = read_declared(r, node, declared, n_out);
+        node_with_types.declared = declared;
+    }
+    if (s) return s;
+    s = kni_build_control(r->p, region, &node_with_types, in, n_in, out, n_out);
     return s ? kni_program_refused(r, s) : compare_made(r, node, "out", out, n_out);
 }
 

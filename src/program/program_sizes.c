@@ -1,4 +1,5 @@
 /* Sizes that no input has as they are: "2 * n" and "n + 3" give n too, where everything else in the sum is known. */
+#include "core/dim_symbols.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "program/run_state.h"
@@ -172,12 +173,14 @@ static const char *untold(const kni_run *run, const kni_type *t, kn_dim size)
     return NULL;
 }
 
-/* The symbols that nodes read from values, which no input may need. */
+/* The symbols that nodes bind, which no input may need. */
 static void find_read(kni_run *run)
 {
     const kni_program *p = run->p;
-    for (int32_t i = 0; i < p->n_nodes && run->n_sizes < KNI_RUN_SIZES; i++)
-        if (p->nodes[i].kind == KNI_NODE_SIZE) run->symbols[run->n_sizes++] = p->nodes[i].size;
+    uint32_t at = 0;
+    kn_dim d;
+    while ((d = kni_dim_symbol_next(&at)) != KNI_DIM_BAD && run->n_sizes < KNI_RUN_SIZES)
+        if (kni_program_reads_size(p, d)) run->symbols[run->n_sizes++] = d;
 }
 
 static kn_status check_input(const kni_run *run, int32_t i)

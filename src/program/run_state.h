@@ -5,7 +5,7 @@
 #include "core/text.h"
 #include "program/program_data.h"
 
-enum { KNI_RUN_SIZES = 64 };
+enum { KNI_RUN_SIZES = 256 };
 
 typedef struct kni_run {
     kni_program *p;

@@ -131,6 +131,22 @@ static kni_datum counted_range(kni_conversion *c, const kni_datum *in, kn_dtype 
     return kni_cast_to(c, y, dtype);
 }
 
+/* Whether x is a size that is no number. */
+static bool is_symbolic(kni_conversion *c, kni_datum x)
+{
+    int64_t n = 0;
+    const kni_extent *list = kni_runs_now(c) || !kni_is_known(c, x) ? NULL : kni_known_extents(c, x, "the limit", &n);
+    return list && n == 1 && list->text;
+}
+
+/* Whether x is a number without a fraction. */
+static bool is_whole(kni_conversion *c, kni_datum x)
+{
+    if (!kni_is_known(c, x) || is_symbolic(c, x)) return false;
+    double number = kni_known_real(c, x, "the range", 0);
+    return number >= -0x1p53 && number <= 0x1p53 && number == (double)(int64_t)number;
+}
+
 static bool all_known(const kni_conversion *c, const kni_datum *in)
 {
     return kni_is_known(c, in[0]) && kni_is_known(c, in[1]) && kni_is_known(c, in[2]);
@@ -147,6 +163,10 @@ void kni_convert_range(KNI_CONVERTS)
     (void)node;
     KNI_UNUSED_COUNTS;
     kn_dtype dtype = kni_dtype_of(c, in[0]);
+    if (kn_dtype_is_float(dtype) && is_symbolic(c, in[1]) && is_whole(c, in[0]) && is_whole(c, in[2])) {
+        out[0] = kni_cast_to(c, whole_range(c, in, KN_I64), dtype);
+        return;
+    }
     if (!kni_runs_now(c) && !all_known(c, in) && !counts_up(c, in, dtype)) {
         out[0] = counted_range(c, in, dtype);
         return;

@@ -124,6 +124,21 @@ static void keep_results(kni_source *s, const kni_program_node *n)
     }
 }
 
+/* Sizes that the branches give differently. */
+static void print_chosen_sizes(kni_source *s, const kni_program_node *n)
+{
+    const kni_program *p = s->p;
+    for (int32_t i = 0; i < n->n_out; i++) {
+        int32_t v = kni_node_out(p, n)[i];
+        for (int32_t a = 0; a < p->values[v].type.rank; a++) {
+            if (!kni_binds_axis(p, n, i, a)) continue;
+            kni_source_line(s);
+            kni_source_size(s, &s->body, p->values[v].type.dims[a]);
+            kni_buffer_format(&s->body, " = kn_size(%s, %d);\n", s->values[v].name, (int)a);
+        }
+    }
+}
+
 static void print_if(kni_source *s, const kni_program_node *n)
 {
     const kni_program *p = s->p;
@@ -140,6 +155,7 @@ static void print_if(kni_source *s, const kni_program_node *n)
     kni_source_line(s);
     kni_buffer_text(&s->body, "}\n");
     keep_results(s, n);
+    print_chosen_sizes(s, n);
 }
 
 /* ---- loops */
