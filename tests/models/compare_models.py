@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the models that fetch.py fetches with `kiln run` on random inputs and compares each output with ONNX Runtime's: every element
+"""Runs the models that fetch.py fetches on random inputs and compares each output with ONNX Runtime's: every element
 within 1e-7 + 1e-3 of its size, or all within 1e-3 of the range of the output (2e-2 where the model rounds to 8 bits inside; where ONNX
 Runtime with and without its optimisations is further apart than that, as far as 1.5 times that, and the line says so). time_models.py
-times them. Needs the packages numpy and onnxruntime."""
+times them. --way 2, the default, is `kiln run`; --way 1 compiles the C that `kiln import` writes, --way 3 the one freestanding file that
+--standalone writes. Needs the packages numpy and onnxruntime."""
 import argparse
 import os
 import pathlib
@@ -14,6 +15,7 @@ import numpy as np
 import onnxruntime
 
 import fetch
+import written_c
 
 F = np.float32
 
@@ -138,6 +140,12 @@ INPUTS = {
 }
 
 
+# What ways 1 and 3 are given when they write C: values that the model computes settings from, and sizes.
+VALUES = {"silero_vad_v5": ["sr"], "yolov8_nms": ["config"]}
+# Sizes that decide what is there: which graph an If takes, which axes Squeeze removes.
+SIZED = {"silero_vad_v5": None, "migan": ["mask.0", "image.0"]}
+
+
 def share_of_range(got, expected):
     """The largest difference as a part of the range."""
     a, b = got.astype(np.float64), expected.astype(np.float64)
@@ -216,6 +224,10 @@ class Comparison:
             raise ValueError(lines[-1] if lines else f"it ended with {done.returncode}")
         return [np.load(self.folder / f"out{i}.npy") for i in range(len(names))]
 
+    def written(self, path, values, names):
+        fixed = {n: v for n, v in values.items() if n in VALUES.get(path.stem, [])}
+        return written_c.run(self.given, self.folder / "written", path, values, fixed, names, SIZED.get(path.stem, []))
+
     def model(self, name, given, case):
         """What is wrong; None: nothing."""
         self.note = ""
@@ -226,8 +238,8 @@ class Comparison:
         names = [o.name for o in session.get_outputs()]
         expected = session.run(None, values)
         try:
-            results = self.kiln(path, values, names)
-        except (ValueError, subprocess.TimeoutExpired) as error:
+            results = (self.kiln if self.given.way == 2 else self.written)(path, values, names)
+        except (ValueError, OSError, subprocess.TimeoutExpired) as error:
             return str(error)
         limit = 2e-2 if "int8" in name else 1e-3
         wrong = [f"{n}: {w}" for n, r, e in zip(names, results, expected) if (w := apart(r, e, limit))]
@@ -243,6 +255,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--kiln", type=pathlib.Path, default="build/release/kiln")
     arguments.add_argument("--models", type=pathlib.Path, default=fetch.FOLDER)
+    arguments.add_argument("--way", type=int, choices=(1, 2, 3), default=2)
     arguments.add_argument("--device", default="cpu")
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--limit", type=int, default=600, help="seconds for a model")
@@ -258,7 +271,8 @@ def main():
             for case, inputs in enumerate(INPUTS.get(name, [{}])):
                 wrong = comparison.model(name, inputs, case)
                 passed, failed = passed + (wrong is None), failed + (wrong is not None)
-                print(f"{'ok  ' if wrong is None else 'FAIL'} {name + ' ' + str(case):28}  {wrong or comparison.note}", flush=True)
+                note = wrong or comparison.note or getattr(given, "took", "")
+                print(f"{'ok  ' if wrong is None else 'FAIL'} {name + ' ' + str(case):28}  {note}", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

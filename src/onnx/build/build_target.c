@@ -91,6 +91,14 @@ void kni_onnx_build_failed(kni_conversion *c)
     kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "%s", text);
 }
 
+/* A sum stays one operand of what is computed with it. */
+static char *in_brackets(kni_conversion *c, const char *text)
+{
+    char *y = kni_onnx_arena_format(c->arena, "(%s)", text);
+    if (!y) kni_convert_fail(c, KN_ERROR_MEMORY, "no memory for a size");
+    return y;
+}
+
 /* "2 * n, max(n, 3)" cut at its commas outside of brackets. */
 static void read_extents(kni_conversion *c, kni_entry *e, const char *text)
 {
@@ -106,6 +114,8 @@ static void read_extents(kni_conversion *c, kni_entry *e, const char *text)
         int64_t number = 0;
         bool digits = n > 0 && strspn(copy, "0123456789") == n;
         for (size_t i = 0; digits && i < n; i++) number = number * 10 + (copy[i] - '0');
+        if (!digits && strchr(copy, ' ')) copy = in_brackets(c, copy);
+        if (!copy) return;
         e->extents[a] = digits ? KNI_EXTENT(number) : (kni_extent){0, copy};
         text += n;
         while (*text == ',' || *text == ' ') text++;
