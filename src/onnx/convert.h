@@ -82,6 +82,8 @@ bool kni_runs_now(const kni_conversion *c);
 const kni_extent *kni_known_extents(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
 /* The same for numbers that are never below 0, such as counts and sizes: a program reads those that are not known while it runs. */
 const kni_extent *kni_known_counts(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
+/* The same for places, which may be below 0 where an input gives them, but hardly where they are computed. */
+const kni_extent *kni_known_places(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
 /* The only element of a tensor of one. */
 kni_extent kni_known_count(kni_conversion *c, kni_datum x, const char *what);
 const int64_t *kni_known_ints(kni_conversion *c, kni_datum x, const char *what, int64_t *n);

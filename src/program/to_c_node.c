@@ -422,10 +422,11 @@ static void print_names(kni_c *c, const kni_program_node *n)
     if (*before == ',') kni_ir_text_add(&c->code, " */");
 }
 
-static kn_status refuse_size(const kni_program_node *n)
+static kn_status refuse_size(const kni_c *c, const kni_program_node *n)
 {
-    return kni_fail(KN_ERROR_UNSUPPORTED, "kn_program_to_c: the size '%s' is read from a value when the program runs",
-                    kni_dim_name(n->size));
+    char room[80];
+    return kni_fail(KN_ERROR_UNSUPPORTED, "kn_program_to_c: size '%s' is what %s is when the program runs, so that memory cannot be planned",
+                    kni_dim_name(n->size), kni_c_value_name(c, kni_node_in(c->p, n)[0], room, sizeof room));
 }
 
 kn_status kni_c_print_region(kni_c *c, int32_t region)
@@ -442,7 +443,7 @@ kn_status kni_c_print_region(kni_c *c, int32_t region)
         s = n->kind == KNI_NODE_OP     ? print_op(c, n)
             : n->kind == KNI_NODE_IF   ? print_if(c, n)
             : n->kind == KNI_NODE_LOOP ? print_loop(c, n)
-            : n->kind == KNI_NODE_SIZE ? refuse_size(n)
+            : n->kind == KNI_NODE_SIZE ? refuse_size(c, n)
                                        : print_call(c, n);
     }
     c->step++;

@@ -85,6 +85,20 @@ kn_dim kni_c_product(const kni_type *t, int first, int last)
 
 /* ---- points */
 
+/* The name of an input that has the size. */
+static const char *input_with(const kni_program *p, kn_dim d)
+{
+    kn_dim symbols[KN_MAX_RANK];
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        const kni_type *t = p->inputs[i] < 0 ? NULL : &p->values[p->inputs[i]].type;
+        int32_t n = 0;
+        for (int a = 0; t && a < t->rank; a++) n = kni_dim_symbols(t->dims[a], symbols, n, KN_MAX_RANK);
+        for (int32_t k = 0; k < n; k++)
+            if (symbols[k] == d) return kni_name_at(p, p->input_names ? p->input_names[i] : -1);
+    }
+    return "";
+}
+
 static kn_status check_symbols(const kni_c *c)
 {
     for (int32_t i = 0; i < c->run.n_sizes; i++) {
@@ -94,9 +108,9 @@ static kn_status check_symbols(const kni_c *c)
                             kni_dim_name(d));
         if (kni_dim_high(d) < INT64_MAX) continue;
         return kni_fail(KN_ERROR_UNSUPPORTED,
-                        "kn_program_to_c: size '%s' has no upper bound, so that memory cannot be planned: "
-                        "introduce it with kn_builder_size",
-                        kni_dim_name(d));
+                        "kn_program_to_c: size '%s' of input '%s' has no upper bound, so that memory cannot be "
+                        "planned: bound it with kn_builder_size, or with --dim %s=1..512 in 'kiln import'",
+                        kni_dim_name(d), input_with(c->p, d), kni_dim_name(d));
     }
     return KN_OK;
 }

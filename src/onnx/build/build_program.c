@@ -109,9 +109,11 @@ static kni_datum make_input(making *m, const kn_onnx_port *port)
         if (!size_text(m, port, a, shape + at, sizeof shape - at)) return KNI_ABSENT;
     }
     kn_program_value value = kn_builder_input(m->building.builder, port->name, port->dtype, shape);
-    if (value.id) return kni_onnx_build_result(&m->c, value);
-    kni_onnx_build_failed(&m->c);
-    return KNI_ABSENT;
+    kni_datum x = value.id ? kni_onnx_build_result(&m->c, value) : KNI_ABSENT;
+    kni_entry *e = kni_entry_of(&m->c, x);
+    if (e) e->is_input = true;
+    if (!value.id) kni_onnx_build_failed(&m->c);
+    return x;
 }
 
 static kni_datum given_input(making *m, const kn_onnx_given *given)

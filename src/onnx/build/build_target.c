@@ -254,6 +254,61 @@ static bool give_attributes(kni_conversion *c, const kni_given_attribute *a, kn_
     return true;
 }
 
+/* ---- permutations of permutations, shapes of shapes */
+
+/* The axes of a permutation; 0 where they are not known. */
+static int32_t permuted_axes(const kni_given_attribute *a, int8_t *axes)
+{
+    if (!a || !a->name || strcmp(a->name, "axes") != 0 || a->n < 1 || a->n > KN_MAX_RANK) return 0;
+    for (int32_t i = 0; i < a->n; i++) {
+        int64_t axis = a->extents[i].value;
+        if (a->extents[i].text || axis < 0 || axis >= a->n) return 0;
+        axes[i] = (int8_t)axis;
+    }
+    return a->n;
+}
+
+/* What the operand was before it was permuted too, with the axes of both in one; the operand as it is otherwise. */
+static kn_program_value unmoved(const char *op, const kni_entry *x, int8_t *axes, int32_t n)
+{
+    if (!x->moved_from.id) return x->value;
+    if (!strcmp(op, "reshape") && !x->n_moved) return x->moved_from;
+    if (strcmp(op, "permute") != 0 || !n || n != x->n_moved) return x->value;
+    for (int32_t i = 0; i < n; i++) axes[i] = x->moved_axes[axes[i]];
+    return x->moved_from;
+}
+
+/* Permutations and reshapes as one of what the first of them got; false where it is neither. */
+static bool emit_moved(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
+                       const kni_given_attribute *attributes, kni_datum *out)
+{
+    int8_t axes[KN_MAX_RANK] = {0};
+    bool permutes = n_in == 1 && !strcmp(op, "permute");
+    int32_t n = permutes ? permuted_axes(attributes, axes) : 0;
+    kni_entry *x = n_in == 1 ? kni_entry_of(c, in[0]) : NULL;
+    kn_builder_attribute given[MOST_ATTRIBUTES + 1];
+    if (!x || !x->value.id || (permutes ? !n || n != x->rank : strcmp(op, "reshape") != 0))
+        return false;
+    kn_program_value from = unmoved(op, x, axes, n), y = from;
+    bool same = permutes;
+    char text[4 * KN_MAX_RANK + 1] = "";
+    for (int32_t i = 0, at = 0; i < n; i++) {
+        same = same && axes[i] == i;
+        at += snprintf(text + at, sizeof text - (size_t)at, i ? ", %d" : "%d", axes[i]);
+    }
+    if (!give_attributes(c, attributes, given)) return true;
+    if (permutes) given[0].sizes = text;
+    if (!same) y = kn_builder_op(kni_building_of(c)->builder, op, &from, 1, given);
+    if (!y.id) return kni_onnx_build_failed(c), true;
+    out[0] = kni_onnx_build_result(c, y);
+    kni_entry *e = kni_entry_of(c, out[0]);
+    if (!e || same) return true;
+    e->moved_from = from;
+    e->n_moved = (int8_t)n;
+    memcpy(e->moved_axes, axes, sizeof axes);
+    return true;
+}
+
 static void emit_build(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
                        const kni_given_attribute *attributes, kni_datum *out, int32_t n_out)
 {
@@ -263,6 +318,7 @@ static void emit_build(kni_conversion *c, const char *op, const kni_datum *in, i
         compute_now(c, op, in, n_in, attributes, out, n_out))
         return;
     if (c->status || kni_onnx_build_content(c, op, in, n_in, attributes, out, n_out) || c->status) return;
+    if (emit_moved(c, op, in, n_in, attributes, out)) return;
     kn_program_value *operands = kni_convert_memory(c, (size_t)n_in + 1, sizeof *operands);
     kn_program_value *results = kni_convert_memory(c, (size_t)n_out + 1, sizeof *results);
     if (!operands || !results || !give_attributes(c, attributes, given)) return;

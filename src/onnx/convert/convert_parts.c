@@ -30,8 +30,8 @@ static bool slices_of(kni_conversion *c, const kni_onnx_node *node, const kni_da
         s->stops = as_extents(c, stops, n[1]);
         s->axes = kni_node_ints(node, "axes", &n[2]);
     } else {
-        s->starts = kni_known_extents(c, in[1], "the starts", &n[0]);
-        s->stops = kni_known_extents(c, in[2], "the ends", &n[1]);
+        s->starts = kni_known_places(c, in[1], "the starts", &n[0]);
+        s->stops = kni_known_places(c, in[2], "the ends", &n[1]);
         if (kni_is_given(in[3])) s->axes = kni_known_ints(c, in[3], "the axes", &n[2]);
         if (kni_is_given(in[4])) s->steps = kni_known_ints(c, in[4], "the steps", &n[3]);
     }
@@ -108,7 +108,7 @@ void kni_convert_split(KNI_CONVERTS)
     int32_t axis = kni_axis_of(c, in[0], kni_node_int(node, "axis", 0));
     const kni_extent *given = NULL;
     if (kni_is_given(in[1])) {
-        given = kni_known_extents(c, in[1], "the parts", &n);
+        given = kni_known_places(c, in[1], "the parts", &n);
     } else {
         const int64_t *list = kni_node_ints(node, "split", &n);
         if (list && n > 0) given = as_extents(c, list, n);
@@ -144,7 +144,7 @@ static bool pads_of(kni_conversion *c, const kni_onnx_node *node, const kni_datu
     int32_t axes[KN_MAX_RANK], n_axes = node->version >= 18 ? kni_axes_given(c, node, in[3], rank, axes) : -1;
     const kni_extent *list;
     if (node->version >= 11) {
-        list = kni_known_extents(c, in[1], "the pads", &n);
+        list = kni_known_places(c, in[1], "the pads", &n);
     } else {
         const int64_t *numbers = kni_node_ints(node, node->version < 2 ? "paddings" : "pads", &n);
         list = as_extents(c, numbers, n);

@@ -93,7 +93,7 @@ static void take_sizes(kni_conversion *c, const kni_onnx_node *node, resizing *r
 {
     static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
     int64_t n = 0;
-    const kni_extent *list = kni_known_extents(c, sizes, "the list of sizes", &n);
+    const kni_extent *list = kni_known_counts(c, sizes, "the list of sizes", &n);
     int32_t policy = kni_node_choice(c, node, "keep_aspect_ratio_policy", "stretch", policies);
     if (!list) return;
     if (n != r->n) {

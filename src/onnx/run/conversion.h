@@ -22,6 +22,7 @@ typedef struct kni_entry {
     kn_tensor host, device;
     bool host_borrowed, device_borrowed;
     int32_t counted;      /* by a program: the depth of the region that reads its numbers + 1; 0: none does */
+    bool is_input;        /* of a program */
     bool near; /* made on the host; what is computed of such values alone stays there while it is small */
     bool scalar_list;     /* content of rank 0 */
     kni_stored *constant; /* NULL: it is none */
@@ -36,6 +37,9 @@ typedef struct kni_entry {
     int64_t n_items;
     int32_t depth;          /* of lists in lists */
     kn_program_value value; /* of a target that makes a program */
+    /* What it is a permutation (with these axes) or another shape of; {0}: of nothing. */
+    kn_program_value moved_from;
+    int8_t moved_axes[KN_MAX_RANK], n_moved;
 } kni_entry;
 
 /* Where ops go. */

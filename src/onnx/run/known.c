@@ -124,6 +124,12 @@ const kni_extent *kni_known_counts(kni_conversion *c, kni_datum x, const char *w
     return kni_known_extents(c, x, what, n);
 }
 
+const kni_extent *kni_known_places(kni_conversion *c, kni_datum x, const char *what, int64_t *n)
+{
+    const kni_entry *e = kni_entry_of(c, x);
+    return e && e->is_input ? kni_known_extents(c, x, what, n) : kni_known_counts(c, x, what, n);
+}
+
 kni_extent kni_known_count(kni_conversion *c, kni_datum x, const char *what)
 {
     int64_t n = 0;

@@ -201,7 +201,7 @@ static kn_status add_group(search *x, kni_source_group g, bool *added)
     kni_source *s = x->s;
     bool good = is_simple(x, &g) && gives_one(x, &g);
     kn_status status = good ? find_members(x, &g, &good) : KN_OK;
-    *added = status == KN_OK && good && g.n_members > 0 && owns_members(x, &g);
+    *added = status == KN_OK && good && owns_members(x, &g);
     kni_source_group *groups = *added ? realloc(s->groups, ((size_t)s->n_groups + 1) * sizeof *groups) : NULL;
     if (*added && !groups) status = kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for blocks");
     if (!groups) {

@@ -106,6 +106,7 @@ static void print_member(kni_source *s, kni_buffer *out, int32_t value)
 void kni_source_print_structs(kni_source *s, kni_buffer *out)
 {
     for (int32_t g = 0; g < s->n_groups; g++) {
+        if (!s->groups[g].n_members) continue;
         kni_buffer_format(out, "/* One of the %d %s. */\ntypedef struct %s_%s {\n", (int)s->groups[g].count,
                           s->groups[g].name, s->name, s->groups[g].name);
         for (int32_t i = 0; i < s->groups[g].n_members; i++) print_member(s, out, s->groups[g].members[i]);
@@ -115,7 +116,8 @@ void kni_source_print_structs(kni_source *s, kni_buffer *out)
     for (int32_t v = 0; v < s->p->n_values; v++)
         if (is_own_member(s, v)) print_member(s, out, v);
     for (int32_t g = 0; g < s->n_groups; g++)
-        kni_buffer_format(out, "    %s_%s %s[%d];\n", s->name, s->groups[g].name, s->groups[g].name,
+        if (s->groups[g].n_members)
+            kni_buffer_format(out, "    %s_%s %s[%d];\n", s->name, s->groups[g].name, s->groups[g].name,
                           (int)s->groups[g].count);
     if (!s->has_fields) kni_buffer_text(out, "    char no_weights;\n");
     kni_buffer_format(out, "} %s;\n", s->name);
@@ -137,6 +139,7 @@ void kni_source_print_descriptors(kni_source *s, kni_buffer *out)
     char owner[160];
     for (int32_t g = 0; g < s->n_groups; g++) {
         const kni_source_group *group = &s->groups[g];
+        if (!group->n_members) continue;
         snprintf(owner, sizeof owner, "%s_%s", s->name, group->name);
         kni_buffer_format(out, "static const kn_field %s_fields[] = {\n", group->name);
         for (int32_t i = 0; i < group->n_members; i++)
@@ -150,6 +153,7 @@ void kni_source_print_descriptors(kni_source *s, kni_buffer *out)
         if (is_own_member(s, v)) print_field(s, out, s->name, v, s->values[v].path);
     for (int32_t g = 0; g < s->n_groups; g++) {
         const kni_source_group *group = &s->groups[g];
+        if (!group->n_members) continue; /* all of them read the same weights */
         kni_buffer path = {0};
         print_group_path(s, &path, group);
         kni_buffer_text(out, "    {KN_FIELD_ARRAY, ");

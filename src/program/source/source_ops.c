@@ -425,13 +425,58 @@ static bool print_concat(call *c, kni_buffer *out)
     return true;
 }
 
+static bool print_pad(call *c, kni_buffer *out)
+{
+    static const char *const modes[] = {NULL, "KN_PAD_REFLECT", "KN_PAD_EDGE", "KN_PAD_WRAP", "KN_PAD_ZEROS"};
+    const attribute *before = attribute_of(c, "before", 6), *after = attribute_of(c, "after", 5);
+    int64_t mode = whole_of(c, "mode");
+    double value = attribute_of(c, "value", 5)->real;
+    settings t = {out, false};
+    if (mode < 0 || mode > 4 || !before->list.rank || !after->list.rank) return false;
+    kni_buffer_text(out, "kn_pad(");
+    kni_source_operand(c->s, out, c->in[0]);
+    kni_buffer_text(out, ", ");
+    setting(&t, "kn_pad_args", "before");
+    print_as(c, out, before, "", 0);
+    setting(&t, "kn_pad_args", "after");
+    print_as(c, out, after, "", 0);
+    if (mode) {
+        setting(&t, "kn_pad_args", "mode");
+        kni_buffer_text(out, modes[mode]);
+    }
+    if (value != 0) {
+        setting(&t, "kn_pad_args", "value");
+        kni_source_real(out, value);
+    }
+    end_settings(&t);
+    kni_buffer_text(out, ")");
+    return true;
+}
+
+/* 0, 1, 2 ... */
+static bool print_counting(call *c, kni_buffer *out)
+{
+    kn_dtype dtype = (kn_dtype)whole_of(c, "dtype");
+    bool real = kn_dtype_is_float(dtype);
+    double start = attribute_of(c, "start", 5)->real, step = attribute_of(c, "step", 4)->real;
+    if (real ? start != 0 || step != 1 : whole_of(c, "whole_start") != 0 || whole_of(c, "whole_step") != 1)
+        return false;
+    kni_buffer_text(out, "kn_arange(0, (double)");
+    kni_source_size(c->s, out, whole_of(c, "length"));
+    kni_buffer_text(out, ", 1, ");
+    kni_source_dtype(out, dtype);
+    kni_buffer_text(out, ")");
+    return true;
+}
+
 static const struct {
     const char *op;
     bool (*print)(call *c, kni_buffer *out);
 } printers[] = {{"conv", print_conv},           {"conv_transpose", print_conv},
                 {"avg_pool", print_pool},       {"max_pool_values", print_pool},
                 {"slice", print_slice},         {"full", print_full},
-                {"attention", print_attention}, {"concat", print_concat}};
+                {"attention", print_attention}, {"concat", print_concat},
+                {"pad", print_pad},             {"iota", print_counting}};
 
 /* ---- any op by its name */
 

@@ -161,28 +161,37 @@ static int32_t carried_into(const kni_source_unit *first, const kni_source_unit 
     return -1;
 }
 
+/* "x", where nothing else is called that. */
+static const char *carried_name(const kni_source *s)
+{
+    for (int32_t v = 0; v < s->p->n_values; v++)
+        if (s->values[v].name && !strcmp(s->values[v].name, "x")) return "carried";
+    return "x";
+}
+
 static void print_unit(kni_source *s, const kni_source_unit *u)
 {
     const char *block = u->block >= 0 ? s->groups[u->block].name : NULL;
+    bool own = block && s->groups[u->block].n_members; /* weights */
     /* What goes from block to block has a name of its own in each place. */
     int32_t carried = block ? carried_into(u, u + 1) : -1;
     const char *outside = carried >= 0 ? s->values[carried].name : NULL;
-    if (carried >= 0) s->values[carried].name = "x";
+    if (carried >= 0) s->values[carried].name = carried_name(s);
     begin_counting(s);
     kni_source_count(s, 0, u->first, u->last);
     for (int32_t i = 0; i < u->n_out; i++) s->values[u->out[i]].reads++;
     kni_buffer_clear(&s->body);
     s->indent = 1;
     keep_arguments(s, u->in, u->n_in);
-    s->block = u->block;
+    s->block = own ? u->block : -1;
     kni_source_nodes(s, 0, u->first, u->last);
     print_return(s, u->out, u->n_out, gives_one(u) ? NULL : "out");
     s->block = -1;
     kni_buffer_format(&s->code, "static %s %s(", gives_one(u) ? "kn_tensor" : "void",
                       block ? block : u->name);
-    if (block) s->groups[u->block].shares = uses(s, "shared");
+    if (block) s->groups[u->block].shares = own && uses(s, "shared");
     if (block && s->groups[u->block].shares) kni_buffer_format(&s->code, "const %s *shared, ", s->name);
-    kni_buffer_format(&s->code, "const %s%s%s *m", s->name, block ? "_" : "", block ? block : "");
+    kni_buffer_format(&s->code, "const %s%s%s *m", s->name, own ? "_" : "", own ? block : "");
     print_size_argument(s, &s->code);
     print_arguments(s, &s->code, u->in, u->n_in);
     kni_buffer_text(&s->code, gives_one(u) ? ")\n{\n" : ", kn_tensor *out)\n{\n");
@@ -274,7 +283,7 @@ static void print_blocks(kni_source *s, const kni_source_group *g)
     int32_t carried = carried_into(first, first + 1);
     const char *from = s->values[carried].name, *to = s->values[last->out[0]].name;
     char model[160];
-    snprintf(model, sizeof model, g->shares ? "m, &m->%s[i]" : "&m->%s[i]", g->name);
+    snprintf(model, sizeof model, !g->n_members ? "m" : g->shares ? "m, &m->%s[i]" : "&m->%s[i]", g->name);
     kni_source_line(s);
     kni_buffer_format(&s->body, "kn_tensor %s = kn_alias(%s);\n", to, from);
     kni_source_line(s);
