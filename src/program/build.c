@@ -232,8 +232,8 @@ static kn_dim joined_size(const kni_program *p, const kni_program_node *node, in
     return d;
 }
 
-static kn_status join_results(kni_program *p, const kni_program_node *node, int32_t a, int32_t b, int32_t number,
-                              kni_type *t)
+static kn_status join_results(kni_program *p, const kni_program_node *node, int32_t a, int32_t b,
+                              int32_t number, kni_type *t)
 {
     const kni_type *x = &p->values[a].type, *y = &p->values[b].type;
     if (x->dtype != y->dtype || x->rank != y->rank) return join_types(p, "if", a, b, number, t);

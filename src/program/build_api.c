@@ -1,7 +1,7 @@
 /* kn_builder: what a user calls to build a program op by op. */
 #include "core/allocator.h"
-#include "core/dim_symbols.h"
 #include "core/device_object.h"
+#include "core/dim_symbols.h"
 #include "core/error.h"
 #include "ops/custom_rows.h"
 #include "ops/size_attributes.h"
@@ -107,8 +107,9 @@ kn_status kn_builder_read_size(kn_builder builder, const char *name, kn_program_
     kni_program_node node = {.kind = KNI_NODE_SIZE, .regions = {-1, -1}};
     if (in < 0 || in >= b->p->n_values)
         return kni_builder_noted(
-            b, kni_fail(KN_ERROR_ARGUMENT, "kn_builder_read_size: the value of '%s' is no value of this builder",
-                        name ? name : "(null)"));
+            b,
+            kni_fail(KN_ERROR_ARGUMENT, "kn_builder_read_size: the value of '%s' is no value of this builder",
+                     name ? name : "(null)"));
     kni_dims *before = kni_dims_enter(b->p->dims);
     node.size = new_size(name, lo, hi);
     kni_dims_enter(before);

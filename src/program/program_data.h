@@ -62,10 +62,10 @@ typedef struct kni_program_node {
     int32_t regions[2];  /* If: then, else. Loop: the body. Call: the function. -1: none */
     int32_t read_inside; /* the first of the values of its own region that only its regions read last; -1 */
     kni_loop loop;
-    kn_dim size;      /* the symbol of KNI_NODE_SIZE */
+    kn_dim size;              /* the symbol of KNI_NODE_SIZE */
     const kni_type *declared; /* by a file, while it is read: types of the results; NULL */
-    uint64_t serial;  /* of the call that a trace noted */
-    const char *site; /* the user's line, NULL: not known */
+    uint64_t serial;          /* of the call that a trace noted */
+    const char *site;         /* the user's line, NULL: not known */
 } kni_program_node;
 
 enum { KNI_PROGRAM_DEPTH = 64 };

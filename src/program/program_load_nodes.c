@@ -202,10 +202,12 @@ static kn_status read_declared(kni_program_reading *r, const kni_json *node, kni
 {
     const kni_json *list = kni_program_list(r, node, "types");
     if (!list) return KN_ERROR_IO;
-    if (list->count != n) return kni_program_damaged(r, "it has %d results and %lld types", (int)n, (long long)list->count);
+    if (list->count != n)
+        return kni_program_damaged(r, "it has %d results and %lld types", (int)n, (long long)list->count);
     const kni_json *type = list->first;
     kn_status s = KN_OK;
-    for (int32_t i = 0; i < n && s == KN_OK; i++, type = type->next) s = kni_program_read_type(r, type, &types[i]);
+    for (int32_t i = 0; i < n && s == KN_OK; i++, type = type->next)
+        s = kni_program_read_type(r, type, &types[i]);
     return s;
 }
 
@@ -333,7 +335,8 @@ static kn_status read_node(kni_program_reading *r, const kni_json *node, int32_t
     static const struct {
         const char *word;
         kn_status (*read)(kni_program_reading *r, const kni_json *node, int32_t region);
-    } kinds[] = {{"op", read_op}, {"if", read_if}, {"loop", read_loop}, {"call", read_call}, {"size", read_size_node}};
+    } kinds[] = {
+        {"op", read_op}, {"if", read_if}, {"loop", read_loop}, {"call", read_call}, {"size", read_size_node}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kni_json_member(node, kinds[i].word)) return kinds[i].read(r, node, region);
     set_where(r, "a node");

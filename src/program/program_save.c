@@ -3,7 +3,6 @@
 #include "core/dim_symbols.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "support/file.h"
 #include <kn/state.h>
 #include <kn/store.h>
 #include <kn/tensor.h>
@@ -301,8 +300,7 @@ kn_status kn_program_save(kn_program program, const char *path, const kn_program
     if (!path) return kni_fail(KN_ERROR_ARGUMENT, "kn_program_save: the path is NULL");
     kn_state state = state_of(p, args, __func__);
     if (!state) return kni_latest_code();
-    kn_status s = kni_folder_make_for(path);
-    if (s == KN_OK) s = kn_state_write(state, path, KN_STORE_SAFETENSORS);
+    kn_status s = kn_state_write(state, path, KN_STORE_SAFETENSORS);
     kn_state_free(state);
     return s;
 }

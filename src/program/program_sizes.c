@@ -26,8 +26,8 @@ void kni_run_tell(const kni_run *run, kn_dim d, kni_text *text)
             if (run->told[i] < 0)
                 kni_text_format(text, "%s%s is %D", before, kni_dim_name(symbols[k]), run->sizes[i]);
             else
-                kni_text_format(text, "%s%s is %D by input '%s'", before, kni_dim_name(symbols[k]), run->sizes[i],
-                            kni_run_input_name(run->p, run->told[i], number));
+                kni_text_format(text, "%s%s is %D by input '%s'", before, kni_dim_name(symbols[k]),
+                                run->sizes[i], kni_run_input_name(run->p, run->told[i], number));
             before = ", ";
         }
 }

@@ -535,8 +535,7 @@ static kn_status write_files(kni_c *c, const char *path, const char *weights)
 {
     kni_ir_text text = {0};
     kni_atomic_file blob = {0};
-    kn_status s = kni_folder_make_for(path);
-    if (s == KN_OK && weights) s = kni_atomic_open(&blob, weights);
+    kn_status s = weights ? kni_atomic_open(&blob, weights) : KN_OK;
     if (s) return s;
     s = print(c, &text, &blob);
     if (s == KN_OK) s = kni_file_write(path, text.data, text.length);

@@ -425,8 +425,10 @@ static void print_names(kni_c *c, const kni_program_node *n)
 static kn_status refuse_size(const kni_c *c, const kni_program_node *n)
 {
     char room[80];
-    return kni_fail(KN_ERROR_UNSUPPORTED, "kn_program_to_c: size '%s' is what %s is when the program runs, so that memory cannot be planned",
-                    kni_dim_name(n->size), kni_c_value_name(c, kni_node_in(c->p, n)[0], room, sizeof room));
+    return kni_fail(
+        KN_ERROR_UNSUPPORTED,
+        "kn_program_to_c: size '%s' is what %s is when the program runs, so that memory cannot be planned",
+        kni_dim_name(n->size), kni_c_value_name(c, kni_node_in(c->p, n)[0], room, sizeof room));
 }
 
 kn_status kni_c_print_region(kni_c *c, int32_t region)

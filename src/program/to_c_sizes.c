@@ -107,10 +107,11 @@ static kn_status check_symbols(const kni_c *c)
             return kni_fail(KN_ERROR_UNSUPPORTED, "kn_program_to_c: size '%s' cannot be a name in C",
                             kni_dim_name(d));
         if (kni_dim_high(d) < INT64_MAX) continue;
-        return kni_fail(KN_ERROR_UNSUPPORTED,
-                        "kn_program_to_c: size '%s' of input '%s' has no upper bound, so that memory cannot be "
-                        "planned: bound it with kn_builder_size, or with --dim %s=1..512 in 'kiln import'",
-                        kni_dim_name(d), input_with(c->p, d), kni_dim_name(d));
+        return kni_fail(
+            KN_ERROR_UNSUPPORTED,
+            "kn_program_to_c: size '%s' has no upper bound, so that memory cannot be planned: bound it, "
+            "a size of input '%s', with kn_builder_size, or with --dim %s=1..512 of 'kiln import'",
+            kni_dim_name(d), input_with(c->p, d), kni_dim_name(d));
     }
     return KN_OK;
 }

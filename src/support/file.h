@@ -40,8 +40,6 @@ bool kni_file_exists(const char *path);
 bool kni_file_is_folder(const char *path);
 /* Makes a folder and those above it. */
 kn_status kni_folder_make(const char *path);
-/* Makes the folder that a file is to stand in. */
-kn_status kni_folder_make_for(const char *file);
 /* The names in a folder, sorted by bytes, without "." and ".."; free with kni_folder_free. */
 typedef struct kni_folder {
     char **names;

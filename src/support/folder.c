@@ -145,15 +145,3 @@ static kn_status remove_inside(const char *path, int depth)
 }
 
 kn_status kni_path_remove(const char *path) { return remove_inside(path, REMOVE_DEPTH); }
-
-kn_status kni_folder_make_for(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    if (!slash || slash == file) return KN_OK;
-    char *folder = strdup(file);
-    if (!folder) return kni_failure_memory("making a folder");
-    folder[slash - file] = 0;
-    kn_status status = kni_folder_make(folder);
-    free(folder);
-    return status;
-}

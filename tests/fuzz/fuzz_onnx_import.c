@@ -16,7 +16,8 @@ static char folder[64];
 
 static void remove_folder(void)
 {
-    static const char *const files[] = {"model.c", "model.h", "model.safetensors", "model_weights.c", "alone.c"};
+    static const char *const files[] = {"model.c", "model.h", "model.safetensors", "model_weights.c",
+                                        "alone.c"};
     char path[96];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, files[i]);

@@ -401,8 +401,7 @@ class Runner:
         self.flags = ["-std=c99", "-O0", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-c"]
 
     def batch(self, cases, folder):
-        folder.mkdir(parents=True)
-        good = []
+        good = []  # kiln import makes the folder
         for case in cases:
             case.convert(self.kiln, folder)
             if case.reason:

@@ -2,12 +2,14 @@
 #define KN_NO_SITES 1 /* the line of a failure would be the tool's own */
 #include "kiln.h"
 #include "run_files.h"
+#include <errno.h>
 #include <kn.h>
 #include <kn/onnx.h>
 #include <kn/program.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MOST = 256 };
 
@@ -134,6 +136,22 @@ static bool is_program(const char *path)
     return n > 12 && !strcmp(path + n - 12, ".safetensors");
 }
 
+/* Makes the folder and those above it. */
+static int make_folder(const char *path)
+{
+    char part[4096];
+    size_t n = strlen(path);
+    if (n >= sizeof part) return fputs("kiln import: the path of the folder is too long\n", stderr), 1;
+    for (size_t i = 1; i <= n; i++) {
+        if (path[i] != '/' && path[i]) continue;
+        memcpy(part, path, i);
+        part[i] = 0;
+        if (mkdir(part, 0777) == 0 || errno == EEXIST) continue;
+        return fprintf(stderr, "kiln import: cannot make the folder '%s': %s\n", part, strerror(errno)), 1;
+    }
+    return 0;
+}
+
 static kn_program read_program(job *j)
 {
     if (is_program(j->path)) return kn_program_load(j->path, NULL);
@@ -173,7 +191,8 @@ static int write_program(const job *j, kn_program p)
     char path[4096];
     int code = 0;
     if (j->dump) code = dump(p);
-    if (j->folder && j->save) {
+    if (!code && j->folder) code = make_folder(j->folder);
+    if (!code && j->folder && j->save) {
         snprintf(path, sizeof path, "%s/%s.program.safetensors", j->folder, j->name);
         if (kn_program_save(p, path, NULL)) code = failed();
     }

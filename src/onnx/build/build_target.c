@@ -287,8 +287,7 @@ static bool emit_moved(kni_conversion *c, const char *op, const kni_datum *in, i
     int32_t n = permutes ? permuted_axes(attributes, axes) : 0;
     kni_entry *x = n_in == 1 ? kni_entry_of(c, in[0]) : NULL;
     kn_builder_attribute given[MOST_ATTRIBUTES + 1];
-    if (!x || !x->value.id || (permutes ? !n || n != x->rank : strcmp(op, "reshape") != 0))
-        return false;
+    if (!x || !x->value.id || (permutes ? !n || n != x->rank : strcmp(op, "reshape") != 0)) return false;
     kn_program_value from = unmoved(op, x, axes, n), y = from;
     bool same = permutes;
     char text[4 * KN_MAX_RANK + 1] = "";
@@ -374,7 +373,8 @@ static bool count_build(kni_conversion *c, kni_datum x)
     kni_entry *e = kni_entry_of(c, x);
     bool whole = e->dtype == KN_I64 || e->dtype == KN_I32;
     int64_t n = e->rank == 0 ? 1 : e->extents[0].value;
-    if (!e->value.id || !whole || e->rank > 1 || (e->rank == 1 && e->extents[0].text) || n > FEW) return false;
+    if (!e->value.id || !whole || e->rank > 1 || (e->rank == 1 && e->extents[0].text) || n > FEW)
+        return false;
     kni_extent *list = calloc((size_t)n + 1, sizeof *list);
     for (int64_t i = 0; list && i < n; i++) {
         const char *name = count_name(c);

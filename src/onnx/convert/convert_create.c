@@ -135,7 +135,8 @@ static kni_datum counted_range(kni_conversion *c, const kni_datum *in, kn_dtype 
 static bool is_symbolic(kni_conversion *c, kni_datum x)
 {
     int64_t n = 0;
-    const kni_extent *list = kni_runs_now(c) || !kni_is_known(c, x) ? NULL : kni_known_extents(c, x, "the limit", &n);
+    const kni_extent *list =
+        kni_runs_now(c) || !kni_is_known(c, x) ? NULL : kni_known_extents(c, x, "the limit", &n);
     return list && n == 1 && list->text;
 }
 

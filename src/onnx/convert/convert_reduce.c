@@ -218,7 +218,8 @@ static void nonzero(KNI_CONVERTS)
     KNI_UNUSED_COUNTS;
     int32_t rank = kni_rank_of(c, in[0]);
     kni_datum truths = kni_cast_to(c, in[0], KN_BOOL);
-    kni_extent count = kni_known_count(c, kni_reduce_over(c, "sum", truths, NULL, 0, false), "the number of elements");
+    kni_extent count =
+        kni_known_count(c, kni_reduce_over(c, "sum", truths, NULL, 0, false), "the number of elements");
     kni_datum y[2];
     kni_emit_many(c, "nonzero", &truths, 1, KNI_GIVE(KNI_ONE_EXTENT("capacity", count)), y, 2);
     out[0] = rank > 0 ? kni_swap_axes(c, y[0], 0, 1)

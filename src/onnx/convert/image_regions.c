@@ -42,7 +42,8 @@ void kni_convert_max_roi_pool(KNI_CONVERTS)
 static kni_datum tuples_of(kni_conversion *c, kni_datum kept)
 {
     kni_datum stays = kni_emit2(c, "greater_equal", kept, kni_whole_number(c, 0, KN_I64));
-    kni_extent count = kni_known_count(c, kni_reduce_over(c, "sum", stays, NULL, 0, false), "the number of boxes");
+    kni_extent count =
+        kni_known_count(c, kni_reduce_over(c, "sum", stays, NULL, 0, false), "the number of boxes");
     kni_datum found[2], parts[2];
     kni_emit_many(c, "nonzero", &stays, 1, KNI_GIVE(KNI_ONE_EXTENT("capacity", count)), found, 2);
     parts[0] = kni_slice_of(c, found[0], 1, KNI_EXTENT(0), KNI_EXTENT(2));
@@ -53,7 +54,8 @@ static kni_datum tuples_of(kni_conversion *c, kni_datum kept)
 void kni_convert_suppression(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
-    kni_extent limit = kni_is_given(in[2]) ? kni_known_count(c, in[2], "the number of boxes of a class") : KNI_EXTENT(0);
+    kni_extent limit =
+        kni_is_given(in[2]) ? kni_known_count(c, in[2], "the number of boxes of a class") : KNI_EXTENT(0);
     double share = kni_meant_number(kni_known_real(c, in[3], "the share of boxes", 0));
     double least = kni_known_real(c, in[4], "the threshold of scores", 0);
     if (!limit.text && limit.value < 0) limit = KNI_EXTENT(0);

@@ -135,7 +135,8 @@ static int32_t shifted_bias(kni_edit *p, const kni_onnx_node *conv, int32_t type
 {
     void *data;
     const kni_onnx_value *weight = &p->model->values[conv->in[1]];
-    const char *name = kni_edit_input(conv, 2) >= 0 ? p->model->values[conv->in[2]].name : bias_name(p, weight->name);
+    const char *name =
+        kni_edit_input(conv, 2) >= 0 ? p->model->values[conv->in[2]].name : bias_name(p, weight->name);
     int32_t value = kni_edit_new_constant(p, weight->graph, name, type, &a->channels, 1, &data);
     for (int64_t c = 0; value >= 0 && c < a->channels; c++)
         write_element(data, type, c, (bias ? kni_edit_element(bias, c) : 0) * a->scale[c] + a->shift[c]);

@@ -145,6 +145,14 @@ static void join_nodes(kni_edit *p, kni_onnx_graph *graph)
     free(t.slots);
 }
 
+/* Weights that are equal now need not be so after training. */
+static bool may_be_weight(const kni_onnx_tensor *t)
+{
+    bool real = t->type == KNI_ONNX_FLOAT || t->type == KNI_ONNX_DOUBLE || t->type == KNI_ONNX_FLOAT16 ||
+                t->type == KNI_ONNX_BFLOAT16;
+    return real && t->count > 1;
+}
+
 /* Constants of one graph; others may be read where this graph's are not there. */
 static void join_constants(kni_edit *p)
 {
@@ -153,7 +161,8 @@ static void join_constants(kni_edit *p)
     if (!table_for(p, &t, model->n_values)) return;
     for (int32_t v = 0; v < model->n_values && !p->failed; v++) {
         const kni_onnx_tensor *tensor = kni_edit_constant(p, v);
-        if (!tensor || tensor->bytes > SMALL || tensor->type == KNI_ONNX_STRING || p->given[v] || !p->uses[v])
+        if (!tensor || may_be_weight(tensor) || tensor->bytes > SMALL || tensor->type == KNI_ONNX_STRING ||
+            p->given[v] || !p->uses[v])
             continue;
         uint32_t at = mix(2166136261U, tensor->data, tensor->bytes);
         at = (at ^ at >> 15) & t.mask;

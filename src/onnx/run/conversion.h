@@ -21,8 +21,8 @@ typedef struct kni_entry {
        are kept tensors of the conversion's. */
     kn_tensor host, device;
     bool host_borrowed, device_borrowed;
-    int32_t counted;      /* by a program: the depth of the region that reads its numbers + 1; 0: none does */
-    bool is_input;        /* of a program */
+    int32_t counted; /* by a program: the depth of the region that reads its numbers + 1; 0: none does */
+    bool is_input;   /* of a program */
     bool near; /* made on the host; what is computed of such values alone stays there while it is small */
     bool scalar_list;     /* content of rank 0 */
     kni_stored *constant; /* NULL: it is none */

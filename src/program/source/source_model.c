@@ -118,7 +118,7 @@ void kni_source_print_structs(kni_source *s, kni_buffer *out)
     for (int32_t g = 0; g < s->n_groups; g++)
         if (s->groups[g].n_members)
             kni_buffer_format(out, "    %s_%s %s[%d];\n", s->name, s->groups[g].name, s->groups[g].name,
-                          (int)s->groups[g].count);
+                              (int)s->groups[g].count);
     if (!s->has_fields) kni_buffer_text(out, "    char no_weights;\n");
     kni_buffer_format(out, "} %s;\n", s->name);
 }

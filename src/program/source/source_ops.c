@@ -472,11 +472,16 @@ static bool print_counting(call *c, kni_buffer *out)
 static const struct {
     const char *op;
     bool (*print)(call *c, kni_buffer *out);
-} printers[] = {{"conv", print_conv},           {"conv_transpose", print_conv},
-                {"avg_pool", print_pool},       {"max_pool_values", print_pool},
-                {"slice", print_slice},         {"full", print_full},
-                {"attention", print_attention}, {"concat", print_concat},
-                {"pad", print_pad},             {"iota", print_counting}};
+} printers[] = {{"conv", print_conv},
+                {"conv_transpose", print_conv},
+                {"avg_pool", print_pool},
+                {"max_pool_values", print_pool},
+                {"slice", print_slice},
+                {"full", print_full},
+                {"attention", print_attention},
+                {"concat", print_concat},
+                {"pad", print_pad},
+                {"iota", print_counting}};
 
 /* ---- any op by its name */
 

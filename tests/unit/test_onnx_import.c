@@ -1,0 +1,141 @@
+/* ONNX models as programs and as C where sizes are not known when the program is made: sums of sizes, sizes that are read from values, and
+   branches that differ in sizes; and what the import makes simpler. */
+#define _DEFAULT_SOURCE
+#include "support/onnx_text.h"
+#include "test_onnx_models.h"
+#include <kn/program.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[] = "/tmp/test_onnx_import_XXXXXX";
+
+static kn_program program_of(kn_onnx model)
+{
+    kn_program p = kn_onnx_program(model, NULL);
+    if (!CHECK(p != NULL)) printf("  %s\n", kn_last_error());
+    return p;
+}
+
+/* Both the program and what a file keeps of it. */
+static void run_twice(kn_program p, const kn_tensor *in, int32_t n, const double *expected, int count)
+{
+    void *data = NULL;
+    size_t bytes = 0;
+    CHECK(kn_program_save_memory(p, &data, &bytes, NULL) == KN_OK);
+    kn_program again = kn_program_load_memory(data, bytes, NULL);
+    if (!CHECK(again != NULL)) printf("  %s\n", kn_last_error());
+    for (int i = 0; i < 2; i++) {
+        kn_tensor out = KN_NONE;
+        kn_status s = kn_program_run(i ? again : p, in, n, &out, 1);
+        if (!CHECK(s == KN_OK)) printf("  %s\n", kn_last_error());
+        if (s == KN_OK && CHECK(kn_count(out) == count))
+            check_values(out, expected, count, 0, __FILE__, __LINE__);
+    }
+    kn_program_free(again);
+    free(data);
+}
+
+static kn_tensor floats(const float *values, int64_t n)
+{
+    return kn_keep(kn_from(values, KN_F32, KN_SHAPE(n)));
+}
+
+/* (n - 1) / 2 + 1, twice. */
+static void test_sums_of_sizes(void)
+{
+    kn_onnx model = onnx_open(onnx_text_model(
+        "x f32[1,1,-1]; k = i64[3] 1 1 2; a = AveragePool(x) kernel_shape=1, strides=2,; y = Tile(a, k); > y",
+        17));
+    kn_program p = program_of(model);
+    kn_tensor x = kn_keep(kn_reshape(kn_arange(0, 5, 1, KN_F32), KN_SHAPE(1, 1, 5)));
+    run_twice(p, &x, 1, (double[]){0, 2, 4, 0, 2, 4}, 6);
+    kn_program_free(p);
+    kn_onnx_free(model);
+}
+
+static void test_counts(void)
+{
+    kn_onnx model = onnx_open(onnx_text_model("x f32[-1]; z = NonZero(x); y = Neg(z); > y", 17));
+    kn_program p = program_of(model);
+    kn_tensor x = floats((const float[]){0, 3, 0, 5, 1}, 5), none = floats((const float[]){0, 0}, 2);
+    run_twice(p, &x, 1, (double[]){-1, -3, -4}, 3);
+    run_twice(p, &none, 1, NULL, 0);
+    /* A static plan needs to know how many there are. */
+    char path[200];
+    snprintf(path, sizeof path, "%s/counts.c", folder);
+    kn_onnx_size bound = {"x.0", 1, 8};
+    kn_program bounded = kn_onnx_program(model, &(kn_onnx_program_args){.sizes = &bound, .n_sizes = 1});
+    CHECK(kn_program_to_c(bounded, path, NULL) == KN_ERROR_UNSUPPORTED &&
+          strstr(kn_last_error(), "nonzero_count_1"));
+    CHECK(kn_program_to_c(p, path, NULL) == KN_ERROR_UNSUPPORTED && strstr(kn_last_error(), "input 'x'"));
+    CHECK(kn_program_to_source(p, folder, &(kn_program_to_source_args){.name = "counts"}) == KN_OK);
+    kn_program_free(bounded);
+    kn_program_free(p);
+    kn_onnx_free(model);
+}
+
+static onnx_message branch(const char *op, const char *in, const char *name)
+{
+    onnx_message g = {0}, node = onnx_node(op, in, name);
+    if (!strcmp(op, "Concat")) onnx_attribute_int(&node, "axis", 0);
+    onnx_graph_node(&g, node);
+    onnx_graph_output(&g, onnx_float_value(name, ONNX_SIZES(-1)));
+    return g;
+}
+
+/* x twice or once, behind which a size is known that no input has. */
+static void test_branches(void)
+{
+    onnx_message g = {0}, node = onnx_node("If", "c", "z");
+    onnx_attribute_graph(&node, "then_branch", branch("Concat", "x x", "t"));
+    onnx_attribute_graph(&node, "else_branch", branch("Neg", "x", "e"));
+    onnx_graph_node(&g, node);
+    onnx_graph_node(&g, onnx_node("Shape", "z", "s"));
+    onnx_graph_node(&g, onnx_node("Expand", "one s", "y"));
+    onnx_graph_tensor(&g, onnx_floats("one", ONNX_SIZES(1), (const float[]){1}));
+    onnx_graph_input(&g, onnx_bool_value("c"));
+    onnx_graph_input(&g, onnx_float_value("x", ONNX_SIZES(-1)));
+    onnx_graph_output(&g, onnx_float_value("y", ONNX_SIZES(-1)));
+    kn_onnx model = onnx_open(onnx_model(g));
+    kn_program p = program_of(model);
+    kn_tensor in[2] = {kn_keep(kn_scalar_int(1, KN_BOOL)), floats((const float[]){7, 8}, 2)};
+    run_twice(p, in, 2, (double[]){1, 1, 1, 1}, 4);
+    in[0] = kn_keep(kn_scalar_int(0, KN_BOOL));
+    run_twice(p, in, 2, (double[]){1, 1}, 2);
+    CHECK(kn_program_to_source(p, folder, &(kn_program_to_source_args){.name = "branches"}) == KN_OK);
+    kn_program_free(p);
+    kn_onnx_free(model);
+}
+
+static void test_moves(void)
+{
+    char text[2000];
+    kn_onnx model =
+        onnx_open_with(onnx_text_model("x f32[2,3,-1]; a = Transpose(x) perm=0,2,1; b = Transpose(a) "
+                                       "perm=0,2,1; c = Transpose(b) perm=2,0,1; y = Neg(c); > y",
+                                       17),
+                       &(kn_onnx_args){.no_simplify = true});
+    kn_program p = program_of(model);
+    kn_program_print(p, text, sizeof text);
+    const char *first = strstr(text, "permute");
+    if (!CHECK(first && !strstr(first + 1, "permute"))) printf("%s", text);
+    kn_program_free(p);
+    kn_onnx_free(model);
+}
+
+int main(void)
+{
+    char command[100];
+    if (!CHECK(mkdtemp(folder) != NULL)) return check_report();
+    kn_scope scope = kn_scope_begin();
+    test_sums_of_sizes();
+    test_counts();
+    test_branches();
+    test_moves();
+    kn_scope_end(scope, KN_NONE);
+    onnx_free_kept();
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(system(command) == 0);
+    return check_report();
+}
