@@ -83,6 +83,7 @@ static void use_builder(kn_builder h, const char *words)
     kn_loop_args loop = {.trips = "2"};
     kn_program_port port;
     USE_STATUS(kn_builder_size, h, "n", 1, 2);
+    USE_STATUS(kn_builder_read_size, h, "n", KN_NO_VALUE, 1, 2);
     USE(kn_builder_input, h, "x", KN_F32, "n");
     USE(kn_builder_param, h, "w", x);
     USE(kn_builder_constant, h, x);
