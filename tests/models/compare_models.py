@@ -256,6 +256,7 @@ def main():
     arguments.add_argument("--kiln", type=pathlib.Path, default="build/release/kiln")
     arguments.add_argument("--models", type=pathlib.Path, default=fetch.FOLDER)
     arguments.add_argument("--way", type=int, choices=(1, 2, 3), default=2)
+    arguments.add_argument("--cortex-m", action="store_true", help="way 3: also on an emulated board, mps2-an386")
     arguments.add_argument("--device", default="cpu")
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--limit", type=int, default=600, help="seconds for a model")

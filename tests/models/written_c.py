@@ -135,6 +135,53 @@ def freestanding_calls(values, outputs):
     return FREESTANDING.replace("@GIVEN@", "".join(lines)).replace("@CALL@", f"model_run({', '.join(names)})").replace("@WRITTEN@", written)
 
 
+BOARD = """#define model_HEADER
+#include "model.c"
+#include "semihosting.h"
+
+@GIVEN@
+static int differs(const unsigned char *a, const unsigned char *b, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (a[i] != b[i]) return 1;
+    return 0;
+}
+
+int main(void)
+{
+    int code = @CALL@;
+    semihosting_exit(code ? 2 : @COMPARED@);
+}
+"""
+
+
+def on_board(folder, values, outputs, limit):
+    """Compiles the file for a Cortex-M4F, runs it on an emulated mps2-an386 and expects the bytes that this machine has computed."""
+    smoke = ROOT / "tests" / "smoke" / "cortex_m"
+    given, names, compared = [], [], []
+
+    def array(name, data, kind):
+        given.append(f"static {kind} unsigned char {name}[] __attribute__((aligned(8))) = {{{','.join(map(str, data)) or '0'}}};\n")
+
+    for i, value in enumerate(values):
+        array(f"in{i}", np.ascontiguousarray(value).tobytes(), "const")
+        names.append(f"(const void *)in{i}")
+    for i in range(len(outputs)):
+        data = (folder / f"out{i}").read_bytes()
+        array(f"expected{i}", data, "const")
+        given.append(f"static unsigned char out{i}[{len(data)}] __attribute__((aligned(8)));\n")
+        names.append(f"(void *)out{i}")
+        compared.append(f"differs(out{i}, expected{i}, {len(data)})")
+    text = BOARD.replace("@GIVEN@", "".join(given)).replace("@CALL@", f"model_run({', '.join(names)})")
+    (folder / "board.c").write_text(text.replace("@COMPARED@", " || ".join(compared)))
+    flags = ["-Os", "-ffreestanding", "-nostdlib", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
+    checked(["arm-none-eabi-gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", *flags, "-c", "model.c", "-o", "board_model.o"], folder, limit)
+    checked(["arm-none-eabi-gcc", "-std=c11", *flags, f"-I{smoke}", "-T", str(smoke / "image.ld"), "board.c", "board_model.o",
+             str(smoke / "startup.c"), str(smoke / "semihosting.c"), "-lgcc", "-o", "board.elf"], folder, limit)
+    checked(["qemu-system-arm", "-M", "mps2-an386", "-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config",
+             "enable=on,target=native", "-kernel", "board.elf"], folder, limit)
+
+
 def outputs_of_head(text):
     """(dtype, shape) of each result of a freestanding file."""
     found = re.findall(r"^   out\d+\w*: (\w+)\[(.*?)\]$", text[:60000].split("*/")[0], re.M)
@@ -170,6 +217,8 @@ def run(given, folder, path, values, fixed, names, sized):
     lines = checked([str(folder / "main")], folder, given.limit).splitlines()
     if given.way == 1:
         outputs = [(DTYPES[words[0]], tuple(map(int, words[1:]))) for words in map(str.split, lines)]
+    if given.way == 3 and given.cortex_m:
+        on_board(folder, left, outputs, given.limit)
     results = [np.fromfile(folder / f"out{i}", dtype).reshape(shape) for i, (dtype, shape) in enumerate(outputs)]
-    given.took = f"import {wrote:.1f} s, compiler {took:.1f} s"
+    given.took = f"import {wrote:.1f} s, compiler {took:.1f} s" + (", the same bits on a Cortex-M4F" if given.cortex_m else "")
     return results

@@ -442,10 +442,8 @@ def report(cases, verbose):
             groups[re.sub(r"-?\d[\d.e+-]*", "#", kind)].append(case)
     for group in sorted(groups.values(), key=len):
         print(f"\n{len(group)} failed: {group[0].reason}")
-        for case in group if verbose else group[:12]:
+        for case in group:
             print(f"    {case.name}" + (f"   {case.reason}" if verbose else ""))
-        if not verbose and len(group) > 12:
-            print(f"    and {len(group) - 12} more")
     good = [c for c in cases if not c.reason]
     given = [c for c in good if c.given]
     print(f"\nof those that passed, {len(given)} had inputs that became constants, {sum(not c.takes for c in given)} all of them")

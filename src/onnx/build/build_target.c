@@ -256,6 +256,19 @@ static bool give_attributes(kni_conversion *c, const kni_given_attribute *a, kn_
 
 /* ---- permutations of permutations, shapes of shapes */
 
+typedef enum move_kind { NO_MOVE, PERMUTES, RESHAPES } move_kind;
+
+static move_kind move_of(const char *op)
+{
+    static const struct {
+        const char *op;
+        move_kind kind;
+    } moves[] = {{"permute", PERMUTES}, {"reshape", RESHAPES}};
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (!strcmp(op, moves[i].op)) return moves[i].kind;
+    return NO_MOVE;
+}
+
 /* The axes of a permutation; 0 where they are not known. */
 static int32_t permuted_axes(const kni_given_attribute *a, int8_t *axes)
 {
@@ -269,11 +282,11 @@ static int32_t permuted_axes(const kni_given_attribute *a, int8_t *axes)
 }
 
 /* What the operand was before it was permuted too, with the axes of both in one; the operand as it is otherwise. */
-static kn_program_value unmoved(const char *op, const kni_entry *x, int8_t *axes, int32_t n)
+static kn_program_value unmoved(move_kind kind, const kni_entry *x, int8_t *axes, int32_t n)
 {
     if (!x->moved_from.id) return x->value;
-    if (!strcmp(op, "reshape") && !x->n_moved) return x->moved_from;
-    if (strcmp(op, "permute") != 0 || !n || n != x->n_moved) return x->value;
+    if (kind == RESHAPES && !x->n_moved) return x->moved_from;
+    if (kind != PERMUTES || !n || n != x->n_moved) return x->value;
     for (int32_t i = 0; i < n; i++) axes[i] = x->moved_axes[axes[i]];
     return x->moved_from;
 }
@@ -283,12 +296,13 @@ static bool emit_moved(kni_conversion *c, const char *op, const kni_datum *in, i
                        const kni_given_attribute *attributes, kni_datum *out)
 {
     int8_t axes[KN_MAX_RANK] = {0};
-    bool permutes = n_in == 1 && !strcmp(op, "permute");
+    move_kind kind = n_in == 1 ? move_of(op) : NO_MOVE;
+    bool permutes = kind == PERMUTES;
     int32_t n = permutes ? permuted_axes(attributes, axes) : 0;
     kni_entry *x = n_in == 1 ? kni_entry_of(c, in[0]) : NULL;
     kn_builder_attribute given[MOST_ATTRIBUTES + 1];
-    if (!x || !x->value.id || (permutes ? !n || n != x->rank : strcmp(op, "reshape") != 0)) return false;
-    kn_program_value from = unmoved(op, x, axes, n), y = from;
+    if (!x || !x->value.id || kind == NO_MOVE || (permutes && (!n || n != x->rank))) return false;
+    kn_program_value from = unmoved(kind, x, axes, n), y = from;
     bool same = permutes;
     char text[4 * KN_MAX_RANK + 1] = "";
     for (int32_t i = 0, at = 0; i < n; i++) {
