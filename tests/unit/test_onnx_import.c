@@ -104,6 +104,7 @@ static void test_branches(void)
     in[0] = kn_keep(kn_scalar_int(0, KN_BOOL));
     run_twice(p, in, 2, (double[]){1, 1}, 2);
     CHECK(kn_program_to_source(p, folder, &(kn_program_to_source_args){.name = "branches"}) == KN_OK);
+    CHECK_ERROR(kn_program_to_source(p, folder, &(kn_program_to_source_args){.name = "m"}), "'m' is a word");
     kn_program_free(p);
     kn_onnx_free(model);
 }

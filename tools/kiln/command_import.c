@@ -89,6 +89,21 @@ static int read_values(job *j)
     return 0;
 }
 
+static bool is_word(const char *text)
+{
+    static const char *const words[] = {
+        "auto",   "bool",     "break",   "call",     "carried",  "case",     "char",    "class",
+        "const",  "continue", "default", "divided",  "double",   "else",     "enum",    "errno",
+        "extern", "false",    "float",   "for",      "goto",     "inline",   "int",     "larger",
+        "long",   "main",     "new",     "out",      "register", "result",   "results", "return",
+        "scope",  "shared",   "short",   "signed",   "sizeof",   "sizes",    "smaller", "stacked",
+        "static", "status",   "step",    "struct",   "switch",   "template", "this",    "true",
+        "truth",  "typedef",  "union",   "unsigned", "void",     "volatile", "while",   "xor"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(text, words[i])) return true;
+    return false;
+}
+
 /* The file's name without its folder and ending, as a name in C. */
 static const char *default_name(job *j)
 {
@@ -102,6 +117,9 @@ static const char *default_name(job *j)
         j->made_name[n++] = letter || digit ? c : '_';
     }
     j->made_name[n] = 0;
+    /* Short names, and words of C, are what the written functions use themselves. */
+    if (n && (n < 3 || is_word(j->made_name)) && n + 6 < sizeof j->made_name)
+        memcpy(j->made_name + n, "_model", 7);
     return n ? j->made_name : "model";
 }
 

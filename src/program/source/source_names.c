@@ -16,7 +16,7 @@ static const char reserved[] =
     "step sizes size_in stacked divided larger smaller call truth result results status errno NULL NAN "
     "INFINITY and or not xor new class this template ";
 
-static bool is_reserved(const char *text)
+bool kni_source_is_reserved(const char *text)
 {
     char word[LONGEST + 24];
     size_t n = strlen(text);
@@ -110,7 +110,7 @@ const char *kni_source_name(kni_source *s, const char *text)
     clean(text, base);
     snprintf(name, sizeof name, "%s", base);
     if (!grow(set)) return NULL;
-    bool taken = is_reserved(name);
+    bool taken = kni_source_is_reserved(name);
     for (int32_t k = 2; taken || *slot_of(set, name); k++, taken = false)
         snprintf(name, sizeof name, "%s_%d", base, (int)k);
     size_t bytes = strlen(name) + 1;

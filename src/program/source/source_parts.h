@@ -90,6 +90,8 @@ static inline void kni_source_failed(kni_source *s, kn_status status)
 /* Gives each value its place and its name. */
 kn_status kni_source_name_values(kni_source *s);
 void kni_source_free_names(kni_source *s);
+/* Whether the text is a word of C, or a name that the printed functions use. */
+bool kni_source_is_reserved(const char *text);
 /* A text as a name in C, at most 48 letters, which differs from all that were given so far; NULL without memory. */
 const char *kni_source_name(kni_source *s, const char *text);
 

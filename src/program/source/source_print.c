@@ -638,6 +638,11 @@ kn_status kn_program_to_source(kn_program program, const char *folder, const kn_
     KNI_USE(program, p, program);
     if (!p) return KNI_NO_OBJECT(program);
     kni_source s = {.p = p, .name = args && args->name ? args->name : "model", .block = -1};
+    if (folder && is_name(s.name) && kni_source_is_reserved(s.name))
+        return kni_fail(
+            KN_ERROR_ARGUMENT,
+            "kn_program_to_source: '%s' is a word of C or of the printed functions: give another name",
+            s.name);
     if (!folder || !is_name(s.name))
         return kni_fail(KN_ERROR_ARGUMENT,
                         folder ? "kn_program_to_source: '%s' cannot be a name in C of at most 48 letters"
