@@ -11,7 +11,7 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-enum { MOST_VALUES = 1 << 22, MOST_OPERANDS = 64, ATTRIBUTE_BYTES = 1024 };
+enum { MOST_VALUES = 1 << 22, MOST_OPERANDS = 64, ATTRIBUTE_BYTES = 1024, MOST_BOUND = 200 };
 
 static kn_status no_memory(void)
 {
@@ -375,32 +375,54 @@ static int32_t depth_of(const kni_program *p, const kni_program_node *node)
     return deepest + 1;
 }
 
-/* Whether a size is read inside the region. */
-static bool reads_size(const kni_program *p, int32_t region, kn_dim symbol)
+/* Sizes that are bound inside a region. */
+typedef struct bound_sizes {
+    kn_dim list[MOST_BOUND];
+    int32_t n;
+} bound_sizes;
+
+static void add_bound(bound_sizes *b, kn_dim d)
 {
-    const kni_program_region *r = &p->regions[region];
-    for (int32_t i = 0; i < r->n_nodes; i++) {
-        const kni_program_node *n = &p->nodes[r->nodes[i]];
-        if (kni_binds_size(p, n, symbol)) return true;
-        for (int k = 0; k < 2 && n->kind != KNI_NODE_OP; k++)
-            if (n->regions[k] >= 0 && reads_size(p, n->regions[k], symbol)) return true;
-    }
-    return false;
+    for (int32_t i = 0; i < b->n; i++)
+        if (b->list[i] == d) return;
+    if (b->n < MOST_BOUND) b->list[b->n++] = d;
 }
 
-/* What leaves a region has a size that is known outside of it. */
-static kn_status check_sizes_seen(const kni_program *p, const kni_program_node *node, const char *name,
-                                  const kni_type *t, int32_t number)
+static void find_bound(const kni_program *p, int32_t region, bound_sizes *b)
 {
-    kn_dim symbols[MOST_OPERANDS];
-    int32_t n = 0;
-    for (int a = 0; a < t->rank; a++) n = kni_dim_symbols(t->dims[a], symbols, n, MOST_OPERANDS);
-    for (int32_t i = 0; i < n; i++)
-        for (int k = 0; k < 2; k++)
-            if (node->regions[k] >= 0 && reads_size(p, node->regions[k], symbols[i]))
+    const kni_program_region *r = &p->regions[region];
+    for (int32_t i = 0; i < r->n_nodes && b->n < MOST_BOUND; i++) {
+        const kni_program_node *n = &p->nodes[r->nodes[i]];
+        if (n->kind == KNI_NODE_SIZE) add_bound(b, n->size);
+        for (int32_t k = 0; k < n->n_out && n->kind == KNI_NODE_IF; k++)
+            for (int a = 0; a < p->values[kni_node_out(p, n)[k]].type.rank; a++)
+                if (kni_binds_axis(p, n, k, a)) add_bound(b, p->values[kni_node_out(p, n)[k]].type.dims[a]);
+        for (int k = 0; k < 2 && n->kind != KNI_NODE_OP; k++)
+            if (n->regions[k] >= 0) find_bound(p, n->regions[k], b);
+    }
+}
+
+/* What leaves a region has sizes that are known outside of it. */
+static kn_status check_sizes_seen(const kni_program *p, const kni_program_node *node, const char *name,
+                                  const kni_type *types, int32_t n_types)
+{
+    bound_sizes bound;
+    bound.n = 0;
+    for (int k = 0; k < 2; k++)
+        if (node->regions[k] >= 0) find_bound(p, node->regions[k], &bound);
+    if (bound.n == MOST_BOUND)
+        return kni_fail_op(KN_ERROR_UNSUPPORTED, name, "more than %d sizes are read inside", MOST_BOUND - 1);
+    for (int32_t i = 0; i < n_types && bound.n; i++) {
+        kn_dim symbols[MOST_OPERANDS];
+        int32_t n = 0;
+        for (int a = 0; a < types[i].rank; a++)
+            n = kni_dim_symbols(types[i].dims[a], symbols, n, MOST_OPERANDS);
+        for (int32_t k = 0; k < n * bound.n; k++)
+            if (symbols[k / bound.n] == bound.list[k % bound.n])
                 return kni_fail_op(KN_ERROR_SHAPE, name,
-                                   "result %d is %S, and %s is read inside: it is not known outside", number,
-                                   t, kni_dim_name(symbols[i]));
+                                   "result %d is %S, and %s is read inside: it is not known outside", i,
+                                   &types[i], kni_dim_name(symbols[k / bound.n]));
+    }
     return KN_OK;
 }
 
@@ -433,7 +455,7 @@ kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_no
     kni_program_node typed = node;
     typed.declared = control->declared;
     if (s == KN_OK) s = kinds[node.kind].types(p, &typed, in, types);
-    for (int32_t i = 0; i < n_out && s == KN_OK; i++) s = check_sizes_seen(p, &node, name, &types[i], i);
+    if (s == KN_OK) s = check_sizes_seen(p, &node, name, types, n_out);
     kni_dims_enter(before);
     if (s == KN_OK) s = add_node(p, region, node, in, types, out);
     if (s == KN_OK && p->regions[region].depth < depth) p->regions[region].depth = depth;

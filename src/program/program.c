@@ -190,11 +190,6 @@ static bool binds(const kni_program *p, const kni_program_node *n, kn_dim symbol
 
 bool kni_binds_sizes(const kni_program *p, const kni_program_node *n) { return binds(p, n, KNI_DIM_BAD); }
 
-bool kni_binds_size(const kni_program *p, const kni_program_node *n, kn_dim symbol)
-{
-    return binds(p, n, symbol);
-}
-
 bool kni_program_reads_size(const kni_program *p, kn_dim symbol)
 {
     for (int32_t i = 0; i < p->n_nodes; i++)

@@ -150,9 +150,8 @@ int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most)
 /* Whether axis a of result i of the node is a size that the node itself binds when it runs: that of an If whose regions give it
    different sizes. */
 bool kni_binds_axis(const kni_program *p, const kni_program_node *n, int32_t i, int32_t a);
-/* Whether the node binds any, as KNI_NODE_SIZE does; or this one. */
+/* Whether the node binds any, as KNI_NODE_SIZE does. */
 bool kni_binds_sizes(const kni_program *p, const kni_program_node *n);
-bool kni_binds_size(const kni_program *p, const kni_program_node *n, kn_dim symbol);
 /* Whether the symbol is one that a node binds. */
 bool kni_program_reads_size(const kni_program *p, kn_dim symbol);
 /* Whether there is any such symbol. */

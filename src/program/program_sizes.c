@@ -1,5 +1,4 @@
 /* Sizes that no input has as they are: "2 * n" and "n + 3" give n too, where everything else in the sum is known. */
-#include "core/dim_symbols.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "program/run_state.h"
@@ -173,14 +172,22 @@ static const char *untold(const kni_run *run, const kni_type *t, kn_dim size)
     return NULL;
 }
 
+static void note_read(kni_run *run, kn_dim symbol)
+{
+    if (run->n_sizes < KNI_RUN_SIZES) run->symbols[run->n_sizes++] = symbol;
+}
+
 /* The symbols that nodes bind, which no input may need. */
 static void find_read(kni_run *run)
 {
     const kni_program *p = run->p;
-    uint32_t at = 0;
-    kn_dim d;
-    while ((d = kni_dim_symbol_next(&at)) != KNI_DIM_BAD && run->n_sizes < KNI_RUN_SIZES)
-        if (kni_program_reads_size(p, d)) run->symbols[run->n_sizes++] = d;
+    for (int32_t i = 0; i < p->n_nodes; i++) {
+        const kni_program_node *n = &p->nodes[i];
+        if (n->kind == KNI_NODE_SIZE) note_read(run, n->size);
+        for (int32_t k = 0; k < n->n_out && n->kind == KNI_NODE_IF; k++)
+            for (int32_t a = 0; a < p->values[kni_node_out(p, n)[k]].type.rank; a++)
+                if (kni_binds_axis(p, n, k, a)) note_read(run, p->values[kni_node_out(p, n)[k]].type.dims[a]);
+    }
 }
 
 static kn_status check_input(const kni_run *run, int32_t i)

@@ -109,6 +109,41 @@ static void test_branches(void)
     kn_onnx_free(model);
 }
 
+/* What a trip reads is another number in the next one. */
+static void test_sizes_inside(void)
+{
+    kn_builder b = kn_builder_new();
+    kn_program_value inside[1], y, out[1];
+    CHECK(kn_builder_loop(b, &(kn_loop_args){.trips = "3"}, inside) == KN_OK);
+    CHECK(kn_builder_read_size(b, "k", inside[0], 0, 5) == KN_OK);
+    y = kn_builder_op(
+        b, "iota", NULL, 0,
+        (kn_builder_attribute[]){{"length", "k", 0}, {"dtype", "5", 0}, {"whole_step", "1", 0}, {0}});
+    CHECK_ERROR(kn_builder_end(b, &y, 1, out, 1), "k is read inside");
+    kn_builder_free(b);
+    b = kn_builder_new();
+    y = kn_builder_input(b, "n", KN_I64, "");
+    CHECK(kn_builder_read_size(b, "k", y, 2, 5) == KN_OK);
+    out[0] = kn_builder_op(
+        b, "iota", NULL, 0,
+        (kn_builder_attribute[]){{"length", "k", 0}, {"dtype", "5", 0}, {"whole_step", "1", 0}, {0}});
+    kn_program p = kn_builder_finish(b, out, NULL, 1);
+    kn_tensor n = kn_keep(kn_scalar_int(3, KN_I64)), large = kn_keep(kn_scalar_int(6, KN_I64)), got = KN_NONE;
+    run_twice(p, &n, 1, (double[]){0, 1, 2}, 3);
+    CHECK_ERROR(kn_program_run(p, &large, 1, &got, 1), "k is 6 with these inputs; it may be 2 to 5");
+    kn_program_free(p);
+    kn_builder_free(b);
+    b = kn_builder_new();
+    y = kn_builder_input(b, "x", KN_F32, "n");
+    CHECK_ERROR(kn_builder_read_size(b, "k", y, 0, 5), "one i64 or i32 of rank 0");
+    kn_builder_free(b);
+    b = kn_builder_new();
+    y = kn_builder_input(b, "x", KN_I64, "");
+    (void)kn_builder_input(b, "z", KN_I64, "n");
+    CHECK_ERROR(kn_builder_read_size(b, "n", y, 0, 5), "'n' is a size already");
+    kn_builder_free(b);
+}
+
 static void test_moves(void)
 {
     char text[2000];
@@ -133,6 +168,7 @@ int main(void)
     test_sums_of_sizes();
     test_counts();
     test_branches();
+    test_sizes_inside();
     test_moves();
     kn_scope_end(scope, KN_NONE);
     onnx_free_kept();
