@@ -560,7 +560,11 @@ static void print_file(kni_source *s, kni_buffer *file, bool embed)
                       "/* %s, written from a program by Kiln. */\n#include \"%s.h\"\n#include "
                       "<kn/call.h>\n#include <kn/store.h>\n",
                       s->name, s->name);
-    kni_buffer_text(file, "#include <math.h>\n#include <stdlib.h>\n\n");
+    /* A freestanding program has neither, and most models need neither. */
+    const char *code = kni_buffer_string(&s->code);
+    if (strstr(code, "INFINITY") || strstr(code, "NAN")) kni_buffer_text(file, "#include <math.h>\n");
+    if (s->helpers[KNI_SOURCE_STACKED]) kni_buffer_text(file, "#include <stdlib.h>\n");
+    kni_buffer_text(file, "\n");
     kni_source_print_descriptors(s, file);
     print_load(s, file, embed);
     if (s->n_sizes) {
