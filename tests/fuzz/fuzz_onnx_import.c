@@ -29,7 +29,7 @@ static void remove_folder(void)
 static void make_folder(void)
 {
     if (*folder) return;
-    snprintf(folder, sizeof folder, "/tmp/fuzz_onnx_import_%ld", (long)getpid());
+    snprintf(folder, sizeof folder, "fuzz_onnx_import_%ld", (long)getpid());
     mkdir(folder, 0700);
     atexit(remove_folder);
 }

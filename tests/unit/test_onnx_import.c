@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char folder[] = "/tmp/test_onnx_import_XXXXXX";
+static char folder[] = "test_onnx_import_XXXXXX";
 
 static kn_program program_of(kn_onnx model)
 {
