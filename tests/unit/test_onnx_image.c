@@ -69,6 +69,19 @@ static const row rows[] = {
      "[1,1,1,4] 1 1.5 2.5 3"},
     /* 0.7 means 0.7: element 3 lies exactly between 4 and 5 */
     {13, "x = f32[7] 0 1 2 3 4 5 6; s = f32[1] 0.7; y = Resize(x, -, s); > y", "[4] 0 2 3 4"},
+    /* corners meet where the result has a whole number of elements; version 19 counts its fraction, too */
+    {13,
+     "x = f32[5] 0 1 2 3 4; s = f32[1] 0.5; y = Resize(x, -, s) mode='linear' "
+     "coordinate_transformation_mode='align_corners'; > y",
+     "[2] 0 4"},
+    {18,
+     "x = f32[5] 0 1 2 3 4; s = f32[1] 1.7; y = Resize(x, -, s) mode='linear' "
+     "coordinate_transformation_mode='align_corners'; z = Cast(y) to=6; > z",
+     "[8] 0 0 1 1 2 2 3 4"},
+    {19,
+     "x = f32[6] 0 1 2 3 4 5; s = f32[1] 0.75; y = Resize(x, -, s) mode='linear' "
+     "coordinate_transformation_mode='align_corners'; z = Cast(y) to=6; > z",
+     "[4] 0 1 2 4"},
     {13, "x = u8[2] 10 13; n = i64[1] 4; y = Resize(x, -, -, n) mode='linear'; > y", "[4] 10 11 12 13"},
     {13, "x = f32[2,2,1,1] 1 2 3 4; s = f32[4] 2 2 1 2; y = Resize(x, -, s) mode='linear'; > y",
      "[4,4,1,2] 1 1 1.25 1.25 1.75 1.75 2 2 1.5 1.5 1.75 1.75 2.25 2.25 2.5 2.5 2.5 2.5 2.75 2.75 3.25 3.25 "
