@@ -195,6 +195,11 @@ int main(void)
                          "1, 8, (n2 / 2), (n3 / 2)", pairs);
     open_sizes_stay_open("x f32[1,2,-1,-1]; n = i64[2] 3 5; y = CenterCropPad(x, n) axes=2,3; > y", 18,
                          "1, 2, 3, 5", pairs);
+    /* a sum within a product keeps its brackets */
+    open_sizes_stay_open(
+        "x f32[1,2,-1,-1]; a = i64[8] 0 0 0 0 0 0 1 0; p = Pad(x, a); f = i64[1] -1; y = Reshape(p, "
+        "f); > y",
+        13, "2 * n2 * n3 + 2 * n3", pairs);
     CHECK(kn_shutdown() == 0);
     return check_report();
 }

@@ -90,6 +90,19 @@ void kni_onnx_build_failed(kni_conversion *c)
     kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "%s", text);
 }
 
+/* The text of a size, in brackets where it is a sum or a product without, since it becomes a part of others. */
+static const char *size_alone(kni_conversion *c, const char *text, size_t n)
+{
+    bool several = n > 0 && text[0] == '-';
+    int depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        depth += (text[i] == '(') - (text[i] == ')');
+        several |= depth == 0 && text[i] == ' ';
+    }
+    const char *copy = kni_onnx_arena_copy(c->arena, text, n);
+    return copy && several ? kni_onnx_arena_format(c->arena, "(%s)", copy) : copy;
+}
+
 /* "2 * n, max(n, 3)" cut at its commas outside of brackets. */
 static void read_extents(kni_conversion *c, kni_entry *e, const char *text)
 {
@@ -97,7 +110,7 @@ static void read_extents(kni_conversion *c, kni_entry *e, const char *text)
         size_t n = 0;
         for (int depth = 0; text[n] && (depth || text[n] != ','); n++)
             depth += (text[n] == '(') - (text[n] == ')');
-        char *copy = kni_onnx_arena_copy(c->arena, text, n);
+        const char *copy = size_alone(c, text, n);
         if (!copy) {
             kni_convert_fail(c, KN_ERROR_MEMORY, "no memory for a size");
             return;
