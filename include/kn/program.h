@@ -63,7 +63,7 @@ KN_API KN_MUST_CHECK kn_status kn_program_simplify(kn_program program, uint32_t 
 /* An input, an output or another value: its name ("" where it has none), its dtype, and its shape as text, "batch, 3, 224" ("" for
    rank 0). */
 typedef struct kn_program_port {
-    char name[256], shape[256];
+    char name[256], shape[1024];
     kn_dtype dtype;
     int32_t rank;
 } kn_program_port;

@@ -174,6 +174,14 @@ static kn_program_value content_value(kni_conversion *c, const kni_entry *e)
     return y;
 }
 
+/* Whether another param has the name: inner graphs may use one again, and a pass makes several constants of one that is shared. */
+static bool is_taken(const kni_building *b, const kni_onnx_model *model, const char *name)
+{
+    for (int32_t i = 0; i < model->n_values; i++)
+        if (b->params[i].id && model->values[i].name && !strcmp(model->values[i].name, name)) return true;
+    return false;
+}
+
 /* A constant under its name in the model; small ones have none. */
 static kn_program_value constant_value(kni_conversion *c, const kni_stored *constant)
 {
@@ -184,9 +192,8 @@ static kn_program_value constant_value(kni_conversion *c, const kni_stored *cons
     bool small = kn_count(constant->tensor) <= FEW && !v->initializer;
     if (small || kn_rank(constant->tensor) == 0 || !v->name || !*v->name)
         return *known = kn_builder_constant(b->builder, constant->tensor);
-    /* Inner graphs may use a name again. */
     const char *name = v->name;
-    if (v->graph && v->graph->parent)
+    if ((v->graph && v->graph->parent) || is_taken(b, c->plan->model, name))
         name = kni_onnx_arena_format(c->arena, "%s.%d", v->name, (int)constant->value);
     if (!name) return KN_NO_VALUE;
     return *known = kn_builder_param(b->builder, name, constant->tensor);

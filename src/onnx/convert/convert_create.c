@@ -80,6 +80,7 @@ static kni_extent whole_length(kni_conversion *c, kni_extent start, kni_extent l
     return kni_extent_div(c, kni_extent_add(c, span, KNI_EXTENT(pace - 1)), KNI_EXTENT(pace));
 }
 
+/* Also of floats, whose limit is a size: from a whole number on, by a whole step. */
 static kni_datum whole_range(kni_conversion *c, const kni_datum *in, kn_dtype dtype)
 {
     int64_t n[2] = {0, 0}, step = kni_known_int(c, in[2], "the step", 1);
@@ -90,6 +91,11 @@ static kni_datum whole_range(kni_conversion *c, const kni_datum *in, kn_dtype dt
                          "start, limit and step must be single numbers, and the step not 0");
     if (kni_convert_failed(c)) return KNI_ABSENT;
     kni_extent length = whole_length(c, *start, *limit, step);
+    if (kn_dtype_is_float(dtype))
+        return kni_emit(c, "iota", NULL, 0,
+                        KNI_GIVE(KNI_ONE_EXTENT("length", length), KNI_WHOLE("dtype", dtype),
+                                 KNI_REAL("start", (double)kni_extent_number(c, *start, "the start")),
+                                 KNI_REAL("step", (double)step)));
     return kni_emit(c, "iota", NULL, 0,
                     KNI_GIVE(KNI_ONE_EXTENT("length", length), KNI_WHOLE("dtype", dtype),
                              KNI_ONE_EXTENT("whole_start", *start), KNI_WHOLE("whole_step", step)));
@@ -122,7 +128,8 @@ void kni_convert_range(KNI_CONVERTS)
     (void)node;
     KNI_UNUSED_COUNTS;
     kn_dtype dtype = kni_dtype_of(c, in[0]);
-    out[0] = kn_dtype_is_float(dtype) ? real_range(c, in, dtype) : whole_range(c, in, dtype);
+    bool whole = !kn_dtype_is_float(dtype) || kni_has_open_number(c, in[1]);
+    out[0] = whole ? whole_range(c, in, dtype) : real_range(c, in, dtype);
 }
 
 /* ---- OneHot */
