@@ -68,6 +68,8 @@ kni_extent kni_extent_product(kni_conversion *c, const kni_extent *list, int32_t
 static inline bool kni_extent_is(kni_extent e, int64_t number) { return !e.text && e.value == number; }
 /* Whether both are surely equal: numbers or the same expression. */
 bool kni_extent_same(kni_extent a, kni_extent b);
+/* A position of an axis that is minus a size, counted from the start: where there are fewer elements it is the first. Others stay. */
+kni_extent kni_extent_from_end(kni_conversion *c, kni_extent at, kni_extent size);
 /* The number; where it is an expression the node fails: "... is known only when the model runs; give it with --dim". */
 int64_t kni_extent_number(kni_conversion *c, kni_extent e, const char *what);
 
@@ -77,6 +79,8 @@ int64_t kni_extent_number(kni_conversion *c, kni_extent e, const char *what);
 bool kni_is_known(const kni_conversion *c, kni_datum x);
 /* Whether ops run at once, so that everything can be read. */
 bool kni_runs_now(const kni_conversion *c);
+/* Whether it is known, and a number of it is an expression over sizes. */
+bool kni_has_open_number(const kni_conversion *c, kni_datum x);
 /* Whole numbers and truths of a tensor of any rank, in order, some of which may be expressions. NULL with the node failed; `what` is for
    the message: "the shape". */
 const kni_extent *kni_known_extents(kni_conversion *c, kni_datum x, const char *what, int64_t *n);

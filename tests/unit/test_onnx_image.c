@@ -2,6 +2,7 @@
    out, sizes that are known only when the model runs, and what is refused. */
 #include "support/onnx_text.h"
 #include "test_onnx_models.h"
+#include "test_onnx_open_sizes.h"
 #include <kn/program.h>
 
 enum { MOST_RESULTS = 4, MOST_ELEMENTS = 64 };
@@ -69,6 +70,19 @@ static const row rows[] = {
      "[1,1,1,4] 1 1.5 2.5 3"},
     /* 0.7 means 0.7: element 3 lies exactly between 4 and 5 */
     {13, "x = f32[7] 0 1 2 3 4 5 6; s = f32[1] 0.7; y = Resize(x, -, s); > y", "[4] 0 2 3 4"},
+    /* corners meet where the result has a whole number of elements; version 19 counts its fraction, too */
+    {13,
+     "x = f32[5] 0 1 2 3 4; s = f32[1] 0.5; y = Resize(x, -, s) mode='linear' "
+     "coordinate_transformation_mode='align_corners'; > y",
+     "[2] 0 4"},
+    {18,
+     "x = f32[5] 0 1 2 3 4; s = f32[1] 1.7; y = Resize(x, -, s) mode='linear' "
+     "coordinate_transformation_mode='align_corners'; z = Cast(y) to=6; > z",
+     "[8] 0 0 1 1 2 2 3 4"},
+    {19,
+     "x = f32[6] 0 1 2 3 4 5; s = f32[1] 0.75; y = Resize(x, -, s) mode='linear' "
+     "coordinate_transformation_mode='align_corners'; z = Cast(y) to=6; > z",
+     "[4] 0 1 2 4"},
     {13, "x = u8[2] 10 13; n = i64[1] 4; y = Resize(x, -, -, n) mode='linear'; > y", "[4] 10 11 12 13"},
     {13, "x = f32[2,2,1,1] 1 2 3 4; s = f32[4] 2 2 1 2; y = Resize(x, -, s) mode='linear'; > y",
      "[4,4,1,2] 1 1 1.25 1.25 1.75 1.75 2 2 1.5 1.5 1.75 1.75 2.25 2.25 2.5 2.5 2.5 2.5 2.75 2.75 3.25 3.25 "
@@ -144,44 +158,19 @@ static const row rows[] = {
      "[2,1,3] 6 5 4 3 2 1"},
 };
 
-/* ---- sizes that are known when the program runs */
-
-static void open_sizes_stay_open(const char *text, int version, const char *shape, const int64_t (*sizes)[2])
-{
-    kn_scope scope = kn_scope_begin();
-    kn_onnx model = onnx_open(onnx_text_model(text, version));
-    kn_program p = kn_onnx_program(model, NULL);
-    kn_program_port port;
-    if (!CHECK(p && kn_program_output(p, 0, &port) == KN_OK && !strcmp(port.shape, shape)))
-        printf("  %s\n  %s\n", text, p ? port.shape : kn_last_error());
-    for (int i = 0; p && i < 2; i++) {
-        kn_tensor x = kn_arange(0, (double)(2 * sizes[i][0] * sizes[i][1]), 1, KN_F32), y, at_once;
-        x = kn_keep(kn_reshape(x, KN_SHAPE(1, 2, sizes[i][0], sizes[i][1])));
-        bool good =
-            kn_program_run(p, &x, 1, &y, 1) == KN_OK && kn_onnx_run(model, &x, 1, &at_once, 1) == KN_OK;
-        if (!CHECK(good &&
-                   kn_item_int(kn_cast(kn_all(kn_equal(y, at_once), KN_AXES_ALL, false), KN_I64)) == 1))
-            printf("  %s\n  %s\n", text, good ? "other values" : kn_last_error());
-    }
-    kn_program_free(p);
-    kn_onnx_free(model);
-    kn_scope_end(scope, KN_NONE);
-    onnx_free_kept();
-}
-
 int main(void)
 {
     static const int64_t pairs[2][2] = {{2, 4}, {4, 6}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) run_row(&rows[i]);
-    open_sizes_stay_open("x f32[1,2,-1,-1]; s = f32[4] 1 1 2 0.5; y = Resize(x, -, s) mode='linear'; > y", 13,
-                         "1, 2, 2 * n2, (n3 / 2)", pairs);
-    open_sizes_stay_open("x f32[1,2,-1,-1]; s = f32[4] 1 1 1.5 3; y = Resize(x, -, s) mode='nearest' "
-                         "coordinate_transformation_mode='asymmetric' nearest_mode='floor'; > y",
-                         13, "1, 2, ((3 * n2) / 2), 3 * n3", pairs);
-    open_sizes_stay_open("x f32[1,2,-1,-1]; y = SpaceToDepth(x) blocksize=2; > y", 13,
-                         "1, 8, (n2 / 2), (n3 / 2)", pairs);
-    open_sizes_stay_open("x f32[1,2,-1,-1]; n = i64[2] 3 5; y = CenterCropPad(x, n) axes=2,3; > y", 18,
-                         "1, 2, 3, 5", pairs);
+    onnx_open_sizes("x f32[1,2,-1,-1]; s = f32[4] 1 1 2 0.5; y = Resize(x, -, s) mode='linear'; > y", 13,
+                    "1, 2, 2 * n2, (n3 / 2)", pairs);
+    onnx_open_sizes("x f32[1,2,-1,-1]; s = f32[4] 1 1 1.5 3; y = Resize(x, -, s) mode='nearest' "
+                    "coordinate_transformation_mode='asymmetric' nearest_mode='floor'; > y",
+                    13, "1, 2, ((3 * n2) / 2), 3 * n3", pairs);
+    onnx_open_sizes("x f32[1,2,-1,-1]; y = SpaceToDepth(x) blocksize=2; > y", 13, "1, 8, (n2 / 2), (n3 / 2)",
+                    pairs);
+    onnx_open_sizes("x f32[1,2,-1,-1]; n = i64[2] 3 5; y = CenterCropPad(x, n) axes=2,3; > y", 18,
+                    "1, 2, 3, 5", pairs);
     CHECK(kn_shutdown() == 0);
     return check_report();
 }

@@ -50,13 +50,6 @@ static bool is_content(const kni_entry *e)
     return e && e->kind == KNI_IS_TENSOR && (e->content || e->host.bits);
 }
 
-static bool has_unknown(const kni_entry *e)
-{
-    for (int64_t i = 0; e->content && i < e->n_content; i++)
-        if (e->content[i].text) return true;
-    return false;
-}
-
 /* Whole numbers alone, few of them, in a tensor whose sizes are numbers. */
 static bool read_content(kni_conversion *c, kni_datum x, content *out)
 {
@@ -170,6 +163,12 @@ static kni_extent divide_truncated(kni_conversion *c, kni_extent a, kni_extent b
     return kni_extent_sub(c, up, kni_extent_div(c, kni_extent_max(c, kni_extent_sub(c, zero, a), zero), b));
 }
 
+/* Floored, as the op remainder is; the divisor is above 0. */
+static kni_extent remainder_of(kni_conversion *c, kni_extent a, kni_extent b)
+{
+    return kni_extent_sub(c, a, kni_extent_mul(c, kni_extent_div(c, a, b), b));
+}
+
 /* Both lists as one shape; false where they are too long. */
 static bool broadcast(kni_conversion *c, kni_datum *a, kni_datum *b)
 {
@@ -210,6 +209,19 @@ static bool pairwise(kni_conversion *c, compute_function *compute, bool equal, b
     return true;
 }
 
+static bool negate(kni_conversion *c, const kni_datum *in, kni_datum *out)
+{
+    content x;
+    if (!read_content(c, in[0], &x)) return false;
+    const kni_entry *e = kni_entry_of(c, in[0]);
+    kn_dtype dtype = e->dtype;
+    kn_shape shape = shape_of(e);
+    kni_extent *list = kni_convert_memory(c, (size_t)x.n + 1, sizeof *list);
+    for (int64_t i = 0; list && i < x.n; i++) list[i] = kni_extent_sub(c, KNI_EXTENT(0), x.list[i]);
+    if (list && !c->status) *out = make_content(c, list, x.n, dtype, &shape);
+    return true;
+}
+
 /* The product or the sum of all elements. */
 static bool reduce(kni_conversion *c, bool product, const kni_datum *in,
                    const kni_given_attribute *attributes, kni_datum *out)
@@ -243,7 +255,7 @@ static bool cast(kni_conversion *c, const kni_datum *in, const kni_given_attribu
 
 /* ---- the ops */
 
-typedef enum rule_kind { MOVE, PAIR, EQUAL, UNEQUAL, PRODUCT, TOTAL, CAST, SAME } rule_kind;
+typedef enum rule_kind { MOVE, PAIR, EQUAL, UNEQUAL, PRODUCT, TOTAL, CAST, NEGATE, SAME } rule_kind;
 
 typedef struct rule {
     const char *op;
@@ -266,6 +278,7 @@ static const rule rules[] = {
     {"mul", PAIR, 0, kni_extent_mul},
     {"floor_div", PAIR, 0, kni_extent_div},
     {"trunc_div", PAIR, 0, divide_truncated},
+    {"remainder", PAIR, 0, remainder_of},
     {"maximum", PAIR, 0, kni_extent_max},
     {"minimum", PAIR, 0, kni_extent_min},
     {"equal", EQUAL, 0, NULL},
@@ -273,6 +286,7 @@ static const rule rules[] = {
     {"prod", PRODUCT, 0, NULL},
     {"sum", TOTAL, 0, NULL},
     {"cast", CAST, 0, NULL},
+    {"neg", NEGATE, 0, NULL},
     /* Rounding whole numbers changes nothing, also where they are stored as floats. */
     {"floor", SAME, 0, NULL},
     {"ceil", SAME, 0, NULL},
@@ -296,6 +310,8 @@ static bool apply(kni_conversion *c, const rule *r, const kni_datum *in, int32_t
         return reduce(c, r->kind == PRODUCT, in, attributes, out);
     case CAST:
         return cast(c, in, attributes, out);
+    case NEGATE:
+        return negate(c, in, out);
     default:
         *out = in[0];
         kni_made_add(c, in[0]);
@@ -318,7 +334,7 @@ bool kni_onnx_build_content(kni_conversion *c, const char *op, const kni_datum *
     for (int32_t i = 0; i < n_in; i++) {
         const kni_entry *e = kni_entry_of(c, in[i]);
         if (!is_content(e)) return false;
-        unknown |= has_unknown(e);
+        unknown |= kni_has_open_number(c, in[i]);
     }
     if (!unknown || n_out != 1 || has_unknown_attribute(attributes)) return false;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

@@ -91,12 +91,17 @@ void kni_onnx_build_failed(kni_conversion *c)
     kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "%s", text);
 }
 
-/* A sum stays one operand of what is computed with it. */
-static char *in_brackets(kni_conversion *c, const char *text)
+/* The text of a size, in brackets where it is a sum or a product without, since it becomes a part of others. */
+static const char *size_alone(kni_conversion *c, const char *text, size_t n)
 {
-    char *y = kni_onnx_arena_format(c->arena, "(%s)", text);
-    if (!y) kni_convert_fail(c, KN_ERROR_MEMORY, "no memory for a size");
-    return y;
+    bool several = n > 0 && text[0] == '-';
+    int depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        depth += (text[i] == '(') - (text[i] == ')');
+        several |= depth == 0 && text[i] == ' ';
+    }
+    const char *copy = kni_onnx_arena_copy(c->arena, text, n);
+    return copy && several ? kni_onnx_arena_format(c->arena, "(%s)", copy) : copy;
 }
 
 /* "2 * n, max(n, 3)" cut at its commas outside of brackets. */
@@ -106,7 +111,7 @@ static void read_extents(kni_conversion *c, kni_entry *e, const char *text)
         size_t n = 0;
         for (int depth = 0; text[n] && (depth || text[n] != ','); n++)
             depth += (text[n] == '(') - (text[n] == ')');
-        char *copy = kni_onnx_arena_copy(c->arena, text, n);
+        const char *copy = size_alone(c, text, n);
         if (!copy) {
             kni_convert_fail(c, KN_ERROR_MEMORY, "no memory for a size");
             return;
@@ -114,8 +119,6 @@ static void read_extents(kni_conversion *c, kni_entry *e, const char *text)
         int64_t number = 0;
         bool digits = n > 0 && strspn(copy, "0123456789") == n;
         for (size_t i = 0; digits && i < n; i++) number = number * 10 + (copy[i] - '0');
-        if (!digits && strchr(copy, ' ')) copy = in_brackets(c, copy);
-        if (!copy) return;
         e->extents[a] = digits ? KNI_EXTENT(number) : (kni_extent){0, copy};
         text += n;
         while (*text == ',' || *text == ' ') text++;
@@ -172,6 +175,14 @@ static kn_program_value content_value(kni_conversion *c, const kni_entry *e)
     return y;
 }
 
+/* Whether another param has the name: inner graphs may use one again, and a pass makes several constants of one that is shared. */
+static bool is_taken(const kni_building *b, const kni_onnx_model *model, const char *name)
+{
+    for (int32_t i = 0; i < model->n_values; i++)
+        if (b->params[i].id && model->values[i].name && !strcmp(model->values[i].name, name)) return true;
+    return false;
+}
+
 /* A constant under its name in the model; small ones have none. */
 static kn_program_value constant_value(kni_conversion *c, const kni_stored *constant)
 {
@@ -182,9 +193,8 @@ static kn_program_value constant_value(kni_conversion *c, const kni_stored *cons
     bool small = kn_count(constant->tensor) <= FEW && !v->initializer;
     if (small || kn_rank(constant->tensor) == 0 || !v->name || !*v->name)
         return *known = kn_builder_constant(b->builder, constant->tensor);
-    /* Inner graphs may use a name again. */
     const char *name = v->name;
-    if (v->graph && v->graph->parent)
+    if ((v->graph && v->graph->parent) || is_taken(b, c->plan->model, name))
         name = kni_onnx_arena_format(c->arena, "%s.%d", v->name, (int)constant->value);
     if (!name) return KN_NO_VALUE;
     return *known = kn_builder_param(b->builder, name, constant->tensor);

@@ -80,6 +80,7 @@ static kni_extent whole_length(kni_conversion *c, kni_extent start, kni_extent l
     return kni_extent_div(c, kni_extent_add(c, span, KNI_EXTENT(pace - 1)), KNI_EXTENT(pace));
 }
 
+/* Also of floats, whose limit is a size: from a whole number on, by a whole step. */
 static kni_datum whole_range(kni_conversion *c, const kni_datum *in, kn_dtype dtype)
 {
     int64_t n[2] = {0, 0}, step = kni_known_int(c, in[2], "the step", 1);
@@ -90,6 +91,11 @@ static kni_datum whole_range(kni_conversion *c, const kni_datum *in, kn_dtype dt
                          "start, limit and step must be single numbers, and the step not 0");
     if (kni_convert_failed(c)) return KNI_ABSENT;
     kni_extent length = whole_length(c, *start, *limit, step);
+    if (kn_dtype_is_float(dtype))
+        return kni_emit(c, "iota", NULL, 0,
+                        KNI_GIVE(KNI_ONE_EXTENT("length", length), KNI_WHOLE("dtype", dtype),
+                                 KNI_REAL("start", (double)kni_extent_number(c, *start, "the start")),
+                                 KNI_REAL("step", (double)step)));
     return kni_emit(c, "iota", NULL, 0,
                     KNI_GIVE(KNI_ONE_EXTENT("length", length), KNI_WHOLE("dtype", dtype),
                              KNI_ONE_EXTENT("whole_start", *start), KNI_WHOLE("whole_step", step)));
@@ -131,19 +137,10 @@ static kni_datum counted_range(kni_conversion *c, const kni_datum *in, kn_dtype 
     return kni_cast_to(c, y, dtype);
 }
 
-/* Whether x is a size that is no number. */
-static bool is_symbolic(kni_conversion *c, kni_datum x)
-{
-    int64_t n = 0;
-    const kni_extent *list =
-        kni_runs_now(c) || !kni_is_known(c, x) ? NULL : kni_known_extents(c, x, "the limit", &n);
-    return list && n == 1 && list->text;
-}
-
 /* Whether x is a number without a fraction. */
 static bool is_whole(kni_conversion *c, kni_datum x)
 {
-    if (!kni_is_known(c, x) || is_symbolic(c, x)) return false;
+    if (!kni_is_known(c, x) || kni_has_open_number(c, x)) return false;
     double number = kni_known_real(c, x, "the range", 0);
     return number >= -0x1p53 && number <= 0x1p53 && number == (double)(int64_t)number;
 }
@@ -164,8 +161,9 @@ void kni_convert_range(KNI_CONVERTS)
     (void)node;
     KNI_UNUSED_COUNTS;
     kn_dtype dtype = kni_dtype_of(c, in[0]);
-    if (kn_dtype_is_float(dtype) && is_symbolic(c, in[1]) && is_whole(c, in[0]) && is_whole(c, in[2])) {
-        out[0] = kni_cast_to(c, whole_range(c, in, KN_I64), dtype);
+    if (kn_dtype_is_float(dtype) && kni_has_open_number(c, in[1]) && is_whole(c, in[0]) &&
+        is_whole(c, in[2])) {
+        out[0] = whole_range(c, in, dtype);
         return;
     }
     if (!kni_runs_now(c) && !all_known(c, in) && !counts_up(c, in, dtype)) {

@@ -77,8 +77,8 @@ void kni_convert_slice(KNI_CONVERTS)
         int64_t step = s.steps ? s.steps[i] : 1;
         if (!kni_convert_failed(c) && step == 0) kni_convert_fail(c, KN_ERROR_ARGUMENT, "a step is 0");
         if (kni_convert_failed(c)) return;
-        starts[axis] = start_of(c, s.starts[i], sizes[axis], step);
-        stops[axis] = stop_of(s.stops[i], sizes[axis], step);
+        starts[axis] = start_of(c, kni_extent_from_end(c, s.starts[i], sizes[axis]), sizes[axis], step);
+        stops[axis] = stop_of(kni_extent_from_end(c, s.stops[i], sizes[axis]), sizes[axis], step);
         steps[axis] = KNI_EXTENT(step);
         whole = whole && step == 1 && kni_extent_is(starts[axis], 0) && kni_extent_is(stops[axis], KN_END);
     }

@@ -60,7 +60,8 @@ static bool good_scale(kni_conversion *c, double scale)
     return false;
 }
 
-static void take_scales(kni_conversion *c, resizing *r, const double *scales, int64_t n)
+/* whole_sizes: the scales say the sizes alone. */
+static void take_scales(kni_conversion *c, resizing *r, const double *scales, int64_t n, bool whole_sizes)
 {
     if (n != r->n) {
         kni_convert_fail(c, KN_ERROR_SHAPE, "there are %lld scales for %d axes", (long long)n, r->n);
@@ -68,7 +69,7 @@ static void take_scales(kni_conversion *c, resizing *r, const double *scales, in
     }
     for (int32_t i = 0; i < r->n && good_scale(c, scales[i]); i++) {
         r->list[i].out = scaled(c, r->list[i].in, scales[i]);
-        r->list[i].scale = exact_scale(&r->list[i], kni_meant_number(scales[i]));
+        r->list[i].scale = whole_sizes ? 0 : exact_scale(&r->list[i], kni_meant_number(scales[i]));
     }
 }
 
@@ -222,7 +223,9 @@ void kni_convert_resize(KNI_CONVERTS)
     kni_datum scales = in[first ? 1 : 2], sizes = first ? KNI_ABSENT : in[3];
     if (has_elements(c, scales)) {
         const double *list = kni_known_reals(c, scales, "the list of scales", &n);
-        if (list) take_scales(c, &r, list, n);
+        /* Before version 19 there is one length of the result, a whole number, and PyTorch's exporters mean that one. Version 19 has
+           a second one with a fraction, which its test data take for corners, too. */
+        if (list) take_scales(c, &r, list, n, r.transform == ALIGN_CORNERS && node->version < 19);
     } else {
         take_sizes(c, node, &r, sizes);
     }
@@ -258,6 +261,6 @@ void kni_convert_upsample(KNI_CONVERTS)
     KNI_UNUSED_COUNTS;
     if (r.mode > LINEAR) r.mode = LINEAR;
     if (!take_axes(c, node, in[0], &r) || !upsample_scales(c, node, in, r.n, scales, &n)) return;
-    take_scales(c, &r, scales, n);
+    take_scales(c, &r, scales, n, false);
     if (!kni_convert_failed(c)) out[0] = run(c, &r, in[0]);
 }

@@ -117,17 +117,17 @@ static int32_t scaled_weight(kni_edit *p, const kni_onnx_node *conv, const kni_o
     return value;
 }
 
-/* "conv.bias" of "conv.weight", "w.bias" of "w": a bias that no model names. */
-static const char *bias_name(kni_edit *p, const char *weight)
+/* A bias is called as the convolution's own, or as the weight beside it: "stem.conv.bias". */
+static const char *bias_name(kni_edit *p, const kni_onnx_node *conv)
 {
-    static const char ending[] = ".weight";
-    size_t n = weight ? strlen(weight) : 0, last = sizeof ending - 1;
-    char *text = kni_edit_memory(p, n + sizeof ".bias", 1);
-    if (!text) return "bias";
-    if (n > last && !strcmp(weight + n - last, ending)) n -= last;
-    if (n) memcpy(text, weight, n);
-    memcpy(text + n, ".bias", sizeof ".bias");
-    return text;
+    static const char ending[] = "weight";
+    if (kni_edit_input(conv, 2) >= 0) return p->model->values[conv->in[2]].name;
+    const char *weight = p->model->values[conv->in[1]].name;
+    if (!weight) return "bias";
+    size_t n = strlen(weight), end = sizeof ending - 1;
+    if (n >= end && !strcmp(weight + n - end, ending))
+        return kni_onnx_arena_format(p->model->arena, "%.*sbias", (int)(n - end), weight);
+    return kni_onnx_arena_format(p->model->arena, "%s.bias", weight);
 }
 
 static int32_t shifted_bias(kni_edit *p, const kni_onnx_node *conv, int32_t type, const kni_onnx_tensor *bias,
@@ -135,9 +135,8 @@ static int32_t shifted_bias(kni_edit *p, const kni_onnx_node *conv, int32_t type
 {
     void *data;
     const kni_onnx_value *weight = &p->model->values[conv->in[1]];
-    const char *name =
-        kni_edit_input(conv, 2) >= 0 ? p->model->values[conv->in[2]].name : bias_name(p, weight->name);
-    int32_t value = kni_edit_new_constant(p, weight->graph, name, type, &a->channels, 1, &data);
+    const char *name = bias_name(p, conv);
+    int32_t value = name ? kni_edit_new_constant(p, weight->graph, name, type, &a->channels, 1, &data) : -1;
     for (int64_t c = 0; value >= 0 && c < a->channels; c++)
         write_element(data, type, c, (bias ? kni_edit_element(bias, c) : 0) * a->scale[c] + a->shift[c]);
     return value;

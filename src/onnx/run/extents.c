@@ -121,6 +121,8 @@ kni_extent kni_extent_mul(kni_conversion *c, kni_extent a, kni_extent b)
     if (kni_extent_is(a, 1)) return b;
     if (kni_extent_is(b, 1)) return a;
     if (kni_extent_is(a, 0) || kni_extent_is(b, 0)) return KNI_EXTENT(0);
+    if (kni_extent_is(a, -1)) return kni_extent_sub(c, KNI_EXTENT(0), b);
+    if (kni_extent_is(b, -1)) return kni_extent_sub(c, KNI_EXTENT(0), a);
     return compute(c, a, b, multiply, "*", "", " * ");
 }
 
@@ -140,6 +142,21 @@ kni_extent kni_extent_min(kni_conversion *c, kni_extent a, kni_extent b)
 {
     if (kni_extent_same(a, b)) return a;
     return compute(c, a, b, smaller, "min", "min", ", ");
+}
+
+kni_extent kni_extent_from_end(kni_conversion *c, kni_extent at, kni_extent size)
+{
+    static const char minus[] = "(0 - ";
+    size_t before = sizeof minus - 1;
+    if (!at.text || strncmp(at.text, minus, before) != 0) return at;
+    const char *rest = at.text + before;
+    if (strchr(rest, '-') || strchr(rest, '/')) return at;
+    kni_extent part = {0, kni_onnx_arena_copy(c->arena, rest, strlen(rest) - 1)};
+    if (!part.text) {
+        kni_convert_fail(c, KN_ERROR_MEMORY, "no memory for a size");
+        return at;
+    }
+    return kni_extent_sub(c, size, kni_extent_min(c, size, part));
 }
 
 kni_extent kni_extent_product(kni_conversion *c, const kni_extent *list, int32_t n)

@@ -55,6 +55,14 @@ bool kni_is_known(const kni_conversion *c, kni_datum x)
 
 bool kni_runs_now(const kni_conversion *c) { return c->target->now; }
 
+bool kni_has_open_number(const kni_conversion *c, kni_datum x)
+{
+    const kni_entry *e = kni_entry_of(c, x);
+    for (int64_t i = 0; e && e->kind == KNI_IS_TENSOR && e->content && i < e->n_content; i++)
+        if (e->content[i].text) return true;
+    return false;
+}
+
 /* Room for n things, of which there is at least one; NULL with the node failed. */
 static void *list_of(kni_conversion *c, int64_t n, size_t size)
 {
