@@ -38,6 +38,30 @@ static void check_linear_of_views(void)
 
 /* ---- sizes of zero */
 
+/* Convolutions of views give the bits of their copies: rows that repeat, run backwards, or lie apart. */
+static void check_conv_of_views(void)
+{
+    for (int kind = 0; kind < 4; kind++)
+        for (int channels = 1; channels <= 3; channels += 2) {
+            kn_scope scope = kn_scope_begin();
+            kn_tensor w = kn_keep(kn_random_uniform(KN_SHAPE(6, channels, 2, 3), -1, 1, KN_F32));
+            kn_tensor base = kn_keep(kn_random_uniform(KN_SHAPE(2, channels, 40, 150), -1, 1, KN_F32));
+            kn_tensor line = kn_slice(base, 3, 0, 1, 1);
+            kn_tensor view = kind == 0   ? kn_expand(line, KN_SHAPE(2, channels, 40, 150))
+                             : kind == 1 ? kn_flip(base, KN_AXES(3))
+                             : kind == 2 ? kn_permute(base, KN_AXES(0, 1, 3, 2))
+                                         : kn_slice(base, 3, 0, 150, 3);
+            view = kn_keep(view);
+            const kn_conv2d_args args = {.padding = {1, 2}};
+            kn_tensor of_view = kn_keep(kn_conv2d(view, w, KN_NONE, &args));
+            kn_tensor of_copy = kn_keep(kn_conv2d(kn_mul_scalar(view, 1), w, KN_NONE, &args));
+            kn_tensor same = kn_all(kn_equal(of_view, of_copy), KN_AXES_ALL, false);
+            bool yes = false;
+            CHECK(kn_read(same, &yes, 1) == KN_OK && yes);
+            kn_scope_end(scope, KN_NONE);
+        }
+}
+
 static void check_empty(void)
 {
     kn_scope scope = kn_scope_begin();
@@ -433,6 +457,7 @@ int main(void)
     setenv("KN_REPRODUCIBLE", "1", 1);
     kn_device_use(kn_device_cpu());
     check_linear_of_views();
+    check_conv_of_views();
     check_empty();
     check_product_errors();
     check_conv_errors();

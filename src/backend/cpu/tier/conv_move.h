@@ -35,7 +35,8 @@ static void conv_fill(const kni_conv_rows *f)
     const int64_t reach = (f->n + LANES) * f->step, high = f->row - f->low - f->n;
     real *to = f->to;
     for (int64_t r = 0; r < f->rows; r++, to += f->row, from += f->from_row) {
-        const bool loose = f->step <= 2 && to_end - to >= f->row + LANES && from_end - from >= reach;
+        const bool loose =
+            (f->step == 1 || f->step == 2) && to_end - to >= f->row + LANES && from_end - from >= reach;
         if (!loose) {
             fill_exactly(f, to, from);
             continue;
