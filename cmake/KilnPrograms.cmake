@@ -48,4 +48,6 @@ if(KN_EXAMPLES)
                 RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
         endif()
     endforeach()
+    # It exports the network of another example.
+    target_sources(example_mnist_cortex_m PRIVATE "${PROJECT_SOURCE_DIR}/examples/mnist/mnist_model.c")
 endif()

@@ -138,6 +138,13 @@ check_exported() {
     done
 }
 
+# The product of examples/mnist_cortex_m: reads ten digits, with at most 32 KB of code beside the weights.
+check_digits() {
+    digits=0
+    examples/mnist_cortex_m/run.sh >"$out/digits.txt" 2>&1 || digits=$?
+    result "cortex-m digits: $(tail -n 1 "$out/digits.txt")" "$digits"
+}
+
 own_folder "$out"
 targets=${*:-"arm64 wasm cortex-m"}
 for target in release $targets; do build_library "$target"; done
@@ -146,6 +153,7 @@ case " $targets " in
 *" cortex-m "*)
     check_malloc_guard
     check_exported
+    check_digits
     ;;
 esac
 for source in tests/smoke/*.c; do

@@ -104,14 +104,36 @@ static void *take_kept(size_t *bytes, bool larger)
     return p;
 }
 
+/* Pages' workers allocate while they run a task; wasi-libc knows of no threads. */
+#if KNI_TEAM && !KNI_THREADS
+static kni_mutex heap = KNI_MUTEX_INIT;
+static void *heap_take(size_t alignment, size_t size)
+{
+    kni_lock(&heap);
+    void *p = aligned_alloc(alignment, size);
+    kni_unlock(&heap);
+    return p;
+}
+
+static void heap_give(void *p)
+{
+    kni_lock(&heap);
+    free(p);
+    kni_unlock(&heap);
+}
+#else
+static void *heap_take(size_t alignment, size_t size) { return aligned_alloc(alignment, size); }
+static void heap_give(void *p) { free(p); }
+#endif
+
 static void *large_from_system(size_t bytes)
 {
     size_t size = kni_large_size(bytes), alignment = kni_large_alignment(size);
     kni_large_trim(room_to_keep());
-    void *p = aligned_alloc(alignment, size);
+    void *p = heap_take(alignment, size);
     if (!p) {
         kni_large_trim(0);
-        p = aligned_alloc(alignment, size);
+        p = heap_take(alignment, size);
     }
     if (!p) return NULL;
     kni_large_advise(p, size);
@@ -123,7 +145,7 @@ static void *from_system(size_t bytes)
 {
     if (is_large(bytes)) return large_from_system(bytes);
     size_t rounded = (bytes + 63) & ~(size_t)63;
-    void *p = kni_arena_active() ? kni_arena_allocate(bytes) : aligned_alloc(64, rounded);
+    void *p = kni_arena_active() ? kni_arena_allocate(bytes) : heap_take(64, rounded);
     if (p) atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
     return p;
 }
@@ -133,7 +155,7 @@ static void to_system(void *p, size_t bytes)
     if (kni_arena_active())
         kni_arena_free(p);
     else if (!is_large(bytes) || !kni_large_keep(p, kni_large_size(bytes), room_to_keep()))
-        free(p);
+        heap_give(p);
 }
 
 void kni_cache_trim(void) { kni_large_trim(0); }

@@ -34,7 +34,7 @@ static inline void kni_guard_lock(kni_guard *g)
     kni_lock(&g->mutex);
     if (g->level < KNI_GUARD_OUTER) atomic_store_explicit(&g->owner, KNI_THREAD_SELF, memory_order_relaxed);
 #else
-    (void)g;
+    kni_lock(&g->mutex);
 #endif
 }
 
@@ -44,7 +44,7 @@ static inline void kni_guard_unlock(kni_guard *g)
     if (g->level < KNI_GUARD_OUTER) atomic_store_explicit(&g->owner, 0, memory_order_relaxed);
     kni_unlock(&g->mutex);
 #else
-    (void)g;
+    kni_unlock(&g->mutex);
 #endif
 }
 

@@ -15,6 +15,25 @@ static inline void kni_lock(kni_mutex *m) { pthread_mutex_lock(m); }
 static inline void kni_unlock(kni_mutex *m) { pthread_mutex_unlock(m); }
 /* In a forked child: what another thread held is free, as there is no other thread. */
 static inline void kni_renew(kni_mutex *m) { *m = (kni_mutex)KNI_MUTEX_INIT; }
+#elif defined(__wasm_atomics__)
+/* The library is used by one thread, whose team are workers of the page. A thread of a page must not sleep, so it spins: locks are held
+   briefly. */
+#include <stdatomic.h>
+#define KNI_THREADS 0
+#define KNI_TEAM 1
+#define KNI_THREAD_LOCAL _Thread_local
+typedef struct kni_mutex {
+    _Atomic bool held;
+} kni_mutex;
+/* clang-format off */
+#define KNI_MUTEX_INIT {false}
+/* clang-format on */
+static inline void kni_lock(kni_mutex *m)
+{
+    while (atomic_exchange_explicit(&m->held, true, memory_order_acquire)) {}
+}
+static inline void kni_unlock(kni_mutex *m) { atomic_store_explicit(&m->held, false, memory_order_release); }
+static inline void kni_renew(kni_mutex *m) { kni_unlock(m); }
 #else
 #define KNI_THREADS 0
 #define KNI_THREAD_LOCAL
@@ -23,6 +42,11 @@ typedef int kni_mutex;
 static inline void kni_lock(kni_mutex *m) { (void)m; }
 static inline void kni_unlock(kni_mutex *m) { (void)m; }
 static inline void kni_renew(kni_mutex *m) { (void)m; }
+#endif
+
+/* Whether kernels may run on a team of threads. */
+#ifndef KNI_TEAM
+#define KNI_TEAM KNI_THREADS
 #endif
 
 #if defined(__GNUC__)

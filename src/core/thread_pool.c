@@ -1,17 +1,14 @@
 /* The thread team. Workers wait for a job by spinning for some microseconds, then sleep. A job is open while
    the gate says so; a worker takes part by entering the gate, and the caller waits only for those that
    entered, so a worker that is late to wake never delays anybody. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_getaffinity */
-#endif
 #include "core/thread_pool.h"
 #include "core/error.h"
 #include "core/float_env.h"
-#include "core/thread_state.h"
-
 #include "core/platform.h"
+#include "core/thread_state.h"
+#include "core/thread_team.h"
 
-#if !KNI_THREADS
+#if !KNI_TEAM
 
 void kni_parallel_for(int64_t n_tasks, void (*fn)(void *arg, int64_t task, int worker), void *arg)
 {
@@ -25,12 +22,8 @@ bool kni_pool_inside(void) { return false; }
 
 #else
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* The gate: the number of the job in the upper half, then one bit that says whether it is open, then the
    number of workers that entered it. */
@@ -46,7 +39,6 @@ static struct {
     _Alignas(64) _Atomic uint64_t gate;
     _Alignas(64) _Atomic int64_t next;  /* the next task that nobody has taken */
     _Alignas(64) _Atomic uint32_t left; /* workers that entered and are done */
-    _Alignas(64) _Atomic int sleepers;
     _Atomic bool stop;
     _Atomic bool held;      /* some thread has the team */
     _Atomic int wanted;     /* 0: not yet known */
@@ -54,15 +46,11 @@ static struct {
     task_fn *fn;            /* the job; written while the gate is closed and nobody is inside */
     void *arg;
     int64_t n_tasks;
-    int size;  /* threads in the team, the caller included; 0 or 1: none created */
-    int asked; /* the size that was asked for when the team was made */
-    bool watches_fork;
-    pthread_mutex_t lock; /* for sleeping only */
-    pthread_cond_t wake;
-    pthread_t threads[KNI_MAX_THREADS];
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+    _Atomic int size; /* threads in the team, the caller included; 0 or 1: none created */
+    int asked;        /* the size that was asked for when the team was made */
+} pool;
 
-static _Thread_local bool inside; /* this thread runs tasks */
+static KNI_THREAD_LOCAL bool inside; /* this thread runs tasks */
 
 bool kni_pool_inside(void) { return inside; }
 
@@ -75,19 +63,9 @@ static void relax(void)
 #endif
 }
 
-static int processors(void)
-{
-#ifdef __linux__
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-#endif
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
-}
-
 static int clamp_threads(long n)
 {
-    if (n <= 0) n = processors();
+    if (n <= 0) n = kni_team_processors();
     return n < KNI_MAX_THREADS ? (int)n : KNI_MAX_THREADS;
 }
 
@@ -124,6 +102,12 @@ static void run_tasks(int worker)
 
 static bool has_news(uint64_t gate, uint64_t seen) { return (gate & GATE_OPEN) && GATE_JOB(gate) != seen; }
 
+/* The caller opens the gate and then looks for sleepers, so one of the two sees the other. */
+static bool is_idle(uint64_t seen)
+{
+    return !has_news(atomic_load(&pool.gate), seen) && !atomic_load(&pool.stop);
+}
+
 /* Waits for a job other than `seen` and returns the gate as it was then; 0 when the team ends. */
 static uint64_t wait_for_job(uint64_t seen)
 {
@@ -134,28 +118,25 @@ static uint64_t wait_for_job(uint64_t seen)
         if (atomic_load_explicit(&pool.stop, memory_order_relaxed)) return 0;
         relax();
     }
-    uint64_t gate;
-    pthread_mutex_lock(&pool.lock);
-    atomic_fetch_add(&pool.sleepers, 1);
-    /* The caller opens the gate and then looks for sleepers, so one of the two sees the other. */
-    while (!has_news(gate = atomic_load(&pool.gate), seen) && !atomic_load(&pool.stop))
-        pthread_cond_wait(&pool.wake, &pool.lock);
-    atomic_fetch_sub(&pool.sleepers, 1);
-    pthread_mutex_unlock(&pool.lock);
-    return has_news(gate, seen) ? gate : 0;
+    for (;;) {
+        kni_team_sleep(is_idle, seen);
+        uint64_t gate = atomic_load(&pool.gate);
+        if (has_news(gate, seen)) return gate;
+        if (atomic_load(&pool.stop)) return 0;
+    }
 }
 
-static void *worker_main(void *arg)
+void kni_team_work(int worker)
 {
-    const int worker = (int)(intptr_t)arg;
     uint64_t seen = 0;
     kni_this_thread.internal = true;
     for (;;) {
         uint64_t gate = wait_for_job(seen);
-        if (!gate) return NULL;
+        if (!gate) return;
         seen = GATE_JOB(gate);
         bool entered = false;
-        while (!entered && (gate & GATE_OPEN) && GATE_JOB(gate) == seen)
+        while (!entered && (gate & GATE_OPEN) && GATE_JOB(gate) == seen &&
+               worker < atomic_load_explicit(&pool.size, memory_order_relaxed))
             entered = atomic_compare_exchange_weak(&pool.gate, &gate, gate + 1);
         if (!entered) continue;
         (void)
@@ -168,11 +149,9 @@ static void *worker_main(void *arg)
 /* Ends the team; the caller holds it. */
 static void disband(void)
 {
-    atomic_store(&pool.stop, true);
-    pthread_mutex_lock(&pool.lock);
-    pthread_cond_broadcast(&pool.wake);
-    pthread_mutex_unlock(&pool.lock);
-    for (int i = 1; i < pool.size; i++) pthread_join(pool.threads[i], NULL);
+    atomic_store(&pool.stop, !KNI_TEAM_LASTS);
+    kni_team_wake();
+    kni_team_join(pool.size);
     atomic_store(&pool.stop, false);
     pool.size = pool.asked = 0;
 }
@@ -180,12 +159,9 @@ static void disband(void)
 /* The threads of a parent do not exist in its child: it begins without a team and makes its own. */
 static void after_fork(void)
 {
-    pthread_mutex_init(&pool.lock, NULL);
-    pthread_cond_init(&pool.wake, NULL);
     pool.size = pool.asked = 0;
     atomic_store(&pool.gate, 0);
     atomic_store(&pool.left, 0);
-    atomic_store(&pool.sleepers, 0);
     atomic_store(&pool.stop, false);
     atomic_store(&pool.held, inside);
 }
@@ -194,19 +170,10 @@ static void after_fork(void)
 static void gather(int n)
 {
     if (pool.size > 1) disband();
-    sigset_t all, old;
-    sigfillset(&all);
-    if (!pool.watches_fork) pool.watches_fork = pthread_atfork(NULL, NULL, after_fork) == 0;
-    atomic_store(&pool.spin_limit, n > processors() ? SPINS_CROWDED : SPINS_BEFORE_SLEEP);
-    atomic_store(&pool.gate, 0);
+    atomic_store(&pool.spin_limit, n > kni_team_processors() ? SPINS_CROWDED : SPINS_BEFORE_SLEEP);
+    if (!KNI_TEAM_LASTS) atomic_store(&pool.gate, 0);
     pool.asked = n;
-    pool.size = 1;
-    /* Signals are for the program's own threads. */
-    bool masked = pthread_sigmask(SIG_SETMASK, &all, &old) == 0;
-    while (pool.size < n &&
-           pthread_create(&pool.threads[pool.size], NULL, worker_main, (void *)(intptr_t)pool.size) == 0)
-        pool.size++;
-    if (masked) pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pool.size = kni_team_start(n, after_fork);
 }
 
 /* Hands the job to the team and takes part in it; the caller holds the team. */
@@ -220,11 +187,7 @@ static void lead(int64_t n_tasks, task_fn *fn, void *arg)
     /* Job numbers wrap but are never 0, which is what a new worker has seen. */
     uint64_t job = (GATE_JOB(atomic_load_explicit(&pool.gate, memory_order_relaxed)) + 1) & UINT32_MAX;
     atomic_store(&pool.gate, (job ? job : 1) << 32 | GATE_OPEN);
-    if (atomic_load(&pool.sleepers) > 0) {
-        pthread_mutex_lock(&pool.lock);
-        pthread_cond_broadcast(&pool.wake);
-        pthread_mutex_unlock(&pool.lock);
-    }
+    kni_team_wake();
     run_tasks(0);
     const uint64_t gate = atomic_fetch_and(&pool.gate, ~GATE_OPEN);
     const uint32_t entered = (uint32_t)(gate & GATE_ENTERED);
@@ -232,7 +195,7 @@ static void lead(int64_t n_tasks, task_fn *fn, void *arg)
         if (i < SPINS_BEFORE_YIELD)
             relax();
         else
-            sched_yield();
+            kni_yield();
     }
 }
 
@@ -254,7 +217,7 @@ void kni_parallel_for(int64_t n_tasks, void (*fn)(void *arg, int64_t task, int w
 
 void kni_pool_shutdown(void)
 {
-    while (!try_hold()) sched_yield();
+    while (!try_hold()) kni_yield();
     if (pool.size > 1) disband();
     pool.asked = 0;
     atomic_store_explicit(&pool.held, false, memory_order_release);

@@ -1,8 +1,8 @@
 /* Which converter serves a node. */
 #include "onnx/convert.h"
 #include "onnx/run/custom_operator.h"
+#include "support/exclusive.h"
 #include <kn/onnx.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ enum { FAMILIES = sizeof families / sizeof *families, SLOTS = 4096 };
 
 /* The first row of each operator, found by a hash of its domain and name; its other rows come later in the same family. Made once. */
 static const kni_onnx_converter *slots[SLOTS];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static kni_once once = KNI_ONCE_INIT;
 
 /* All rows by domain and name, the standard's own first. */
 static const kni_onnx_converter *sorted[SLOTS];
@@ -76,7 +76,7 @@ const kni_onnx_converter *kni_onnx_converter_of(const kni_onnx_node *node, const
     if (!reason) reason = &unused;
     const kni_onnx_converter *custom = kni_onnx_custom_of(node);
     if (custom) return custom;
-    pthread_once(&once, fill_slots);
+    kni_do_once(&once, fill_slots);
     const kni_onnx_converter *row = *slot_of(node->domain, node->op);
     *reason = strcmp(node->domain, "com.microsoft.nchwc")
                   ? "no such operator is known; kn_onnx_register adds operators"

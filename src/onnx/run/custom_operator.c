@@ -4,11 +4,11 @@
 #include "onnx/run/conversion.h"
 #include "onnx/run/now.h"
 #include "support/argument.h"
+#include "support/exclusive.h"
 #include "support/failure.h"
 #include <kn/device.h>
 #include <kn/onnx.h>
 #include <kn/op_info.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ typedef struct registered {
     struct registered *next;
 } registered;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static kni_exclusive lock = KNI_EXCLUSIVE_INIT;
 static registered *operators;
 
 struct kn_onnx_call {
@@ -40,10 +40,10 @@ static bool serves(const registered *r, const kni_onnx_node *node)
 
 static const registered *find(const kni_onnx_node *node)
 {
-    pthread_mutex_lock(&lock);
+    kni_exclusive_enter(&lock);
     const registered *r = operators;
     while (r && !serves(r, node)) r = r->next;
-    pthread_mutex_unlock(&lock);
+    kni_exclusive_leave(&lock);
     return r;
 }
 
@@ -82,10 +82,10 @@ kn_status kn_onnx_register(const kn_onnx_operator *op)
         op->domain ? op->domain : "", op->name, op->since, 0, run_custom, KNI_ONNX_RANDOM, ""};
     r->op = *op;
     if (!strcmp(r->converter.domain, "ai.onnx")) r->op.domain = r->converter.domain = "";
-    pthread_mutex_lock(&lock);
+    kni_exclusive_enter(&lock);
     r->next = operators;
     operators = r;
-    pthread_mutex_unlock(&lock);
+    kni_exclusive_leave(&lock);
     return KN_OK;
 }
 

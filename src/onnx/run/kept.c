@@ -7,15 +7,15 @@ static kni_planned_node *planned_of(const kni_conversion *c)
     return c->node && c->target->now ? &c->plan->nodes[c->node->place] : NULL;
 }
 
-static pthread_mutex_t *lock_of(const kni_conversion *c) { return (pthread_mutex_t *)&c->plan->lock; }
+static kni_exclusive *lock_of(const kni_conversion *c) { return (kni_exclusive *)&c->plan->lock; }
 
 kni_datum kni_kept(kni_conversion *c, int32_t number)
 {
     const kni_planned_node *planned = planned_of(c);
     if (c->status || !planned || number < 0 || number >= KNI_KEPT) return KNI_ABSENT;
-    pthread_mutex_lock(lock_of(c));
+    kni_exclusive_enter(lock_of(c));
     kni_stored *stored = planned->kept ? planned->kept[number] : NULL;
-    pthread_mutex_unlock(lock_of(c));
+    kni_exclusive_leave(lock_of(c));
     return stored ? kni_entry_constant(c, stored) : KNI_ABSENT;
 }
 
@@ -28,11 +28,11 @@ bool kni_is_constant(const kni_conversion *c, kni_datum x)
 /* The one that another thread has kept in the meantime stays. */
 static void keep(kni_conversion *c, kni_planned_node *planned, int32_t number, kni_stored *stored)
 {
-    pthread_mutex_lock(lock_of(c));
+    kni_exclusive_enter(lock_of(c));
     if (!planned->kept) planned->kept = calloc(KNI_KEPT, sizeof *planned->kept);
     bool ours = planned->kept && !planned->kept[number];
     if (ours) planned->kept[number] = stored;
-    pthread_mutex_unlock(lock_of(c));
+    kni_exclusive_leave(lock_of(c));
     if (!ours) kni_stored_free(stored);
 }
 

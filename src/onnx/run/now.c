@@ -32,7 +32,7 @@ static kn_tensor moved(kn_tensor t, kn_device to) { return kn_keep(kn_to(t, to))
 static kn_tensor constant_on(kni_now *now, kni_stored *constant)
 {
     kn_tensor found = KN_NONE;
-    pthread_mutex_lock(&now->plan->lock);
+    kni_exclusive_enter(&now->plan->lock);
     for (const kni_stored_copy *copy = constant->copies; copy && !found.bits; copy = copy->next)
         if (copy->device == now->device) found = copy->tensor;
     if (!found.bits) {
@@ -47,7 +47,7 @@ static kn_tensor constant_on(kni_now *now, kni_stored *constant)
                 free(copy);
         }
     }
-    pthread_mutex_unlock(&now->plan->lock);
+    kni_exclusive_leave(&now->plan->lock);
     return found;
 }
 

@@ -93,7 +93,7 @@ void kni_onnx_destroy(void *object)
     kni_kept_free(&session->plan);
     kni_onnx_findings_free(session->findings);
     if (session->plan.host) kn_device_close(session->plan.host);
-    pthread_mutex_destroy(&session->plan.lock);
+    kni_exclusive_destroy(&session->plan.lock);
     free(session->times);
     leave_share(session->share);
     free(session);
@@ -132,7 +132,7 @@ static kn_onnx open_session(kni_onnx_model *model, const kn_onnx_args *args, con
     session->plan.model = model;
     session->folds = !args || !args->no_simplify;
     session->max_trips = args && args->max_trips > 0 ? args->max_trips : MAX_TRIPS;
-    pthread_mutex_init(&session->plan.lock, NULL);
+    kni_exclusive_init(&session->plan.lock);
     if (prepare(session) == KN_OK) return kni_object_make(&kni_kind_onnx, session, function);
     kni_onnx_destroy(session);
     return NULL;

@@ -14,13 +14,13 @@ typedef struct measured {
 
 static kn_status set_measures(kni_onnx *session, bool measures)
 {
-    pthread_mutex_lock(&session->plan.lock);
+    kni_exclusive_enter(&session->plan.lock);
     session->measures = measures;
     if (measures) {
         memset(session->times, 0, ((size_t)session->plan.model->n_nodes + 1) * sizeof *session->times);
         session->runs = 0;
     }
-    pthread_mutex_unlock(&session->plan.lock);
+    kni_exclusive_leave(&session->plan.lock);
     return KN_OK;
 }
 
@@ -114,9 +114,9 @@ size_t kn_onnx_profile(kn_onnx model, char *buffer, size_t bytes)
     if (session && !list) kni_failure_memory(__func__);
     if (!list) return 0;
     kni_buffer text = {0};
-    pthread_mutex_lock(&session->plan.lock);
+    kni_exclusive_enter(&session->plan.lock);
     write_profile(session, &text, list);
-    pthread_mutex_unlock(&session->plan.lock);
+    kni_exclusive_leave(&session->plan.lock);
     free(list);
     size_t n = kni_buffer_copy(&text, buffer, bytes);
     kni_buffer_free(&text);

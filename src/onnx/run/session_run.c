@@ -197,17 +197,17 @@ static void give_outputs(const kni_onnx *session, kni_conversion *c, const ports
 
 static void add_times(kni_onnx *session, const kni_conversion *c)
 {
-    pthread_mutex_lock(&session->plan.lock);
+    kni_exclusive_enter(&session->plan.lock);
     for (int32_t i = 0; i < session->plan.model->n_nodes; i++) session->times[i] += c->times[i];
     session->runs++;
-    pthread_mutex_unlock(&session->plan.lock);
+    kni_exclusive_leave(&session->plan.lock);
 }
 
 static kn_status convert_model(kni_onnx *session, kni_conversion *c, const ports_given *given, int32_t n_in)
 {
-    pthread_mutex_lock(&session->plan.lock);
+    kni_exclusive_enter(&session->plan.lock);
     bool measures = session->measures;
-    pthread_mutex_unlock(&session->plan.lock);
+    kni_exclusive_leave(&session->plan.lock);
     if (measures) c->times = calloc((size_t)session->plan.model->n_nodes + 1, sizeof *c->times);
     c->max_trips = session->max_trips;
     bind_inputs(session, c, given, n_in);
