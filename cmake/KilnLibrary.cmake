@@ -19,6 +19,14 @@ if(NOT KN_SANITIZE)
     kiln_optimise(-O1 "(sched|kernel|nn|optim|train|backend/cuda|backend/opencl)/|ir/[^r]")
 endif()
 
+# The errno of wasi-libc is that of one thread (cmake/wasm_errno.h).
+if("atomics" IN_LIST KN_WASM_FEATURES)
+    set(sources ${kiln_sources})
+    list(FILTER sources INCLUDE REGEX "/src/(support|store|onnx|program)/")
+    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS
+        "-include${PROJECT_SOURCE_DIR}/cmake/wasm_errno.h")
+endif()
+
 if(kiln_sources)
     add_library(kiln_objects OBJECT ${kiln_sources})
     target_link_libraries(kiln_objects PRIVATE kiln_library_flags)

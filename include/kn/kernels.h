@@ -58,9 +58,30 @@ KN_API kn_status kn_kernel_run(kn_kernel *kernel, const kn_tensor *in, int32_t n
 KN_API kn_status kn_kernel_debug(kn_kernel *kernel, const kn_tensor *in, int32_t n_in,
                                  const kn_kernel_run_args *args, kn_tensor *out, int32_t n_out);
 
-/* The source that a target gets: "c", "cuda", "opencl", or "ir" for the kernel in Kiln's own form, for the options'
+/* The source that a target gets (kn_kernel_target names them), or "ir" for the kernel in Kiln's own form, for the options'
    element. Returns the length without the closing zero, as snprintf does; -1 with the failure told. */
 KN_API int64_t kn_kernel_text(kn_kernel *kernel, const char *target, char *buffer, size_t bytes);
+/* The i-th target: "c", "cuda" ...; NULL past the last one. */
+KN_API const char *kn_kernel_target(int32_t i);
+
+typedef enum kn_kernel_role {
+    KN_KERNEL_IN = 0,
+    KN_KERNEL_INOUT = 1,
+    KN_KERNEL_OUT = 2,
+    KN_KERNEL_TEMP = 3,
+    KN_KERNEL_NUMBER = 4
+} kn_kernel_role;
+/* One parameter. The name lives as long as the process. */
+typedef struct kn_kernel_parameter_info {
+    const char *name;
+    kn_kernel_role role;
+    char
+        type; /* of a buffer: 'T', 'i' (any integer), 'r' (any float), or '.' for the dtype below; of a number '.' */
+    kn_dtype dtype; /* KN_DTYPE_NONE: what the operands say */
+    int32_t count;  /* of a number: 0, or the elements of an array */
+} kn_kernel_parameter_info;
+/* The i-th parameter in the order of the text's buffers, then its numbers; false past the last one, and on failure. */
+KN_API bool kn_kernel_parameter(kn_kernel *kernel, int32_t i, kn_kernel_parameter_info *info);
 
 /* ---- a kernel as an op */
 

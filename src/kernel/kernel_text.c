@@ -53,6 +53,8 @@ static kn_status write_for(kni_ir *ir, const char *target, kni_ir_text *text)
     return kni_fail(KN_ERROR_ARGUMENT, "kn_kernel_text: no target '%s': ir, c, cuda or opencl", target);
 }
 
+const char *kn_kernel_target(int32_t i) { return i >= 0 && i < KNI_COUNT(targets) ? targets[i].name : NULL; }
+
 int64_t kn_kernel_text(kn_kernel *kernel, const char *target, char *buffer, size_t bytes)
 {
     KNI_USE(user_kernel, k, kernel);
