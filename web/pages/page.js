@@ -1,0 +1,98 @@
+// What the pages share: errors that are shown and do not end the page, numbers as text, and calls to a worker.
+
+export const element = (id) => document.getElementById(id);
+
+export function showError(error) {
+  const place = element('error');
+  place.textContent = error?.message ?? String(error);
+  place.hidden = false;
+}
+
+export function clearError() {
+  element('error').hidden = true;
+}
+
+/** Runs what a click or a key asks for; a failure is shown in the page. */
+export function guarded(action) {
+  return async (...given) => {
+    try {
+      await action(...given);
+    } catch (error) {
+      showError(error);
+    }
+  };
+}
+
+globalThis.addEventListener('unhandledrejection', (event) => showError(event.reason));
+globalThis.addEventListener('error', (event) => showError(event.error ?? event.message));
+
+export function percent(value, digits = 1) {
+  return `${(100 * value).toFixed(digits)} %`;
+}
+
+/** A table of texts: rows of cells, the first row a heading. */
+export function table(rows) {
+  const result = document.createElement('table');
+  rows.forEach((cells, i) => {
+    const row = result.insertRow();
+    for (const text of cells) {
+      const cell = document.createElement(i ? 'td' : 'th');
+      cell.textContent = text;
+      row.append(cell);
+    }
+  });
+  return result;
+}
+
+/** A few numbers of many, as text. */
+export function sample(values, most = 12) {
+  const shown = Array.from(values.slice(0, most), (v) => (typeof v === 'number' && !Number.isInteger(v) ? v.toPrecision(5) : String(v)));
+  return shown.join(', ') + (values.length > most ? ', …' : '');
+}
+
+/** A worker that answers calls. It can be begun again when it hangs or has died; calls that waited fail then. */
+export class Remote {
+  constructor(url, events = () => {}) {
+    this.url = url;
+    this.events = events;
+    this.waiting = new Map();
+    this.count = 0;
+    this.begin();
+  }
+
+  begin() {
+    this.worker = new Worker(this.url, { type: 'module' });
+    this.worker.onmessage = ({ data }) => {
+      const call = this.waiting.get(data.call);
+      if (!call) return this.events(data);
+      this.waiting.delete(data.call);
+      if (data.error) call.reject(Object.assign(new Error(data.error), { broken: data.broken }));
+      else call.resolve(data.result);
+    };
+    this.worker.onerror = (event) => {
+      event.preventDefault();
+      this.restart(new Error(`The worker failed and was begun again: ${event.message ?? 'it could not be loaded'}`));
+    };
+  }
+
+  restart(reason) {
+    this.worker.terminate();
+    for (const call of this.waiting.values()) call.reject(reason);
+    this.waiting.clear();
+    this.begin();
+  }
+
+  /** Calls a function of the worker's. After so many milliseconds it is ended and begun again. */
+  call(name, argument, { limit = 0, transfer = [] } = {}) {
+    const call = ++this.count;
+    return new Promise((resolve, reject) => {
+      const timer = limit && setTimeout(() => this.restart(new Error(`It did not end within ${limit / 1000} seconds and was stopped.`)), limit);
+      const done = (after) => (value) => {
+        clearTimeout(timer);
+        after(value);
+      };
+      this.waiting.set(call, { resolve: done(resolve), reject: done(reject) });
+      this.worker.postMessage({ call, name, argument }, transfer);
+    });
+  }
+}
