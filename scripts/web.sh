@@ -27,7 +27,7 @@ exports_of() { # exports_of PATTERN FILE...
 
 link_single() {
     # shellcheck disable=SC2046
-    clang $flags -O2 $native/*.c "$root/web/libkiln.a" $link $(exports_of 'kn_[a-z0-9_]+' bindings/js/src/*.js) -o "$package/wasm/kiln.wasm"
+    clang $flags -O2 $native/*.c "$root/web-single/libkiln.a" $link $(exports_of 'kn_[a-z0-9_]+' bindings/js/src/*.js) -o "$package/wasm/kiln.wasm"
 }
 
 link_threads() {
@@ -36,7 +36,7 @@ link_threads() {
     clang $flags -O2 -mbulk-memory -matomics -ftls-model=local-exec -include cmake/wasm_errno.h $native/*.c "$root/web-threads/libkiln.a" $link \
         -Wl,--shared-memory,--import-memory,--initial-memory=33554432,--no-check-features \
         -Wl,--export=__wasm_init_tls,--export=__tls_size,--export=__tls_align,--export=__stack_pointer \
-        -Wl,--export=kni_team_member,--export=kni_team_members \
+        -Wl,--export=kni_team_member,--export=kni_team_members,--export=kni_allow_sleep \
         $(exports_of 'kn_[a-z0-9_]+' bindings/js/src/*.js) -o "$package/wasm/kiln-threads.wasm"
 }
 
@@ -66,7 +66,7 @@ rm -rf "$package/src"
 cp -r bindings/js/package.json bindings/js/README.md bindings/js/src "$package/"
 for module in ${*:-threads single small}; do
     case "$module" in
-    single) build single web kiln.wasm ;;
+    single) build single web-single kiln.wasm ;;
     threads) build threads web-threads kiln-threads.wasm ;;
     small) build small web-small kiln-small.wasm ;;
     *) echo "web: there is no module '$module'; there are single, threads and small" >&2 && exit 2 ;;

@@ -21,12 +21,26 @@ void kni_yield(void) {}
 #include <time.h>
 const char *kni_environment(const char *name) { return getenv(name); }
 
+#if KNI_TEAM && !KNI_THREADS
+/* The thread of a page may not sleep: JavaScript says whether this one may. */
+static bool may_sleep;
+__attribute__((export_name("kni_allow_sleep"))) void kni_allow_sleep(void);
+void kni_allow_sleep(void) { may_sleep = true; }
+
+void kni_yield(void)
+{
+    enum { NANOSECONDS = 20000 };
+    static int32_t nobody_wakes;
+    if (may_sleep) (void)__builtin_wasm_memory_atomic_wait32(&nobody_wakes, 0, NANOSECONDS);
+}
+#else
 void kni_yield(void)
 {
 #if KNI_THREADS
     (void)sched_yield();
 #endif
 }
+#endif
 
 uint64_t kni_nanoseconds(void)
 {

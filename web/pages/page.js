@@ -52,8 +52,10 @@ export function sample(values, most = 12) {
 
 /** A worker that answers calls. It can be begun again when it hangs or has died; calls that waited fail then. */
 export class Remote {
-  constructor(url, events = () => {}) {
+  /** begun is called after each beginning; events hears what the worker tells by itself. */
+  constructor(url, begun, events = () => {}) {
     this.url = url;
+    this.begun = begun;
     this.events = events;
     this.waiting = new Map();
     this.count = 0;
@@ -62,23 +64,30 @@ export class Remote {
 
   begin() {
     this.worker = new Worker(this.url, { type: 'module' });
+    queueMicrotask(this.begun);
     this.worker.onmessage = ({ data }) => {
       const call = this.waiting.get(data.call);
       if (!call) return this.events(data);
       this.waiting.delete(data.call);
-      if (data.error) call.reject(Object.assign(new Error(data.error), { broken: data.broken }));
-      else call.resolve(data.result);
+      if (data.error === undefined) return call.resolve(data.result);
+      call.reject(new Error(data.error));
+      if (data.broken) this.restart(new Error('The library had failed and was loaded again.'));
     };
+    // One that cannot be loaded would fail again.
     this.worker.onerror = (event) => {
       event.preventDefault();
-      this.restart(new Error(`The worker failed and was begun again: ${event.message ?? 'it could not be loaded'}`));
+      this.#fail(new Error(`The worker failed: ${event.message ?? 'it could not be loaded'}. Load the page again.`));
     };
   }
 
-  restart(reason) {
+  #fail(reason) {
     this.worker.terminate();
     for (const call of this.waiting.values()) call.reject(reason);
     this.waiting.clear();
+  }
+
+  restart(reason) {
+    this.#fail(reason);
     this.begin();
   }
 

@@ -5,7 +5,7 @@ import { Remote, clearError, element, guarded, percent, showError } from './page
 
 const losses = new Curve(element('losses'), { text: (value) => value.toFixed(2), smooth: 0.9 });
 const accuracies = new Curve(element('accuracies'), { low: 0.8, high: 1, text: (value) => percent(value, 0), colour: '--blue' });
-const remote = new Remote(new URL('./train_worker.js', import.meta.url), hear);
+const remote = new Remote(new URL('./train_worker.js', import.meta.url), begun, hear);
 let busy = false;
 
 function hear(told) {
@@ -57,7 +57,6 @@ element('start').addEventListener('click', guarded(async () => {
     element('status').textContent = `${done.stopped ? 'Stopped' : 'Trained'} after ${done.seconds.toFixed(1)} s; all 10,000 test images were looked at`;
   } catch (error) {
     element('status').textContent = 'It did not end well';
-    if (error.broken) remote.restart(error);
     throw error;
   } finally {
     setBusy(false);
@@ -100,15 +99,16 @@ globalThis.addEventListener('beforeunload', (event) => {
   if (busy) event.preventDefault();
 });
 
-guarded(async () => {
+async function begun() {
   try {
     const { version, threads, devices } = await remote.call('begin');
     element('device').replaceChildren(...devices.map(({ name, text }) => new Option(text, name)));
     element('status').textContent = 'Ready';
     element('start').disabled = false;
+    element('save').disabled = true;
     element('about').textContent = `Kiln ${version}. ${threads > 1 ? '' : 'This page is not isolated, so that there is one thread. '}MNIST is on this machine.`;
   } catch (error) {
     element('status').textContent = 'The library could not be loaded';
     showError(error);
   }
-})();
+}

@@ -77,7 +77,7 @@ export function maxPool2d(x, size) {
 export function crossEntropy(scores, labels) {
   const kn = scores.kiln;
   return kn.scope(() => {
-    const [losses, shares] = kn.crossEntropy(scores, labels, undefined, { ignoreIndex: -100 });
+    const [losses, , shares] = kn.crossEntropy(scores, labels, undefined, { ignoreIndex: -100 });
     return kn.div(kn.sum(losses), kn.sum(shares));
   });
 }

@@ -37,6 +37,16 @@ export function canShareMemory() {
   return typeof SharedArrayBuffer !== 'undefined' && (isNode || globalThis.crossOriginIsolated === true);
 }
 
+// The thread of a page may not; workers and node may.
+function maySleep() {
+  try {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export class Runtime {
   static async load({ wasm, threads = 1, memory: limit = 2 ** 31, environment = {}, log = console.warn }) {
     const module = await WebAssembly.compile(await bytesOf(wasm));
@@ -53,6 +63,7 @@ export class Runtime {
     runtime.scratchBase = runtime.exports.kjs_allocate(runtime.scratchSize);
     if (!runtime.scratchBase) throw new KilnError('there is no memory for the library', 'MEMORY');
     runtime.scratchTop = runtime.scratchBase;
+    if (shared && maySleep()) runtime.exports.kni_allow_sleep();
     runtime.workers = shared && threads > 1 ? await startThreads(runtime, module, threads - 1, STACK_OF_A_THREAD) : [];
     return runtime;
   }
