@@ -1,5 +1,5 @@
 # The short way in: every target does its own set-up. The logic is in scripts/ and in CMake.
-.PHONY: all setup build demo everything test test-all format format-check generated generated-check smoke mutation bench symbols clean
+.PHONY: all setup build demo everything test test-all web web-serve web-test format format-check generated generated-check smoke mutation bench symbols clean
 
 BUILD := $(or $(KN_BUILD_ROOT),build)
 
@@ -21,6 +21,18 @@ demo:
 
 everything: setup
 	@scripts/build.sh release
+
+# WebAssembly: the npm package in $(BUILD)/web/kiln, the pages on a local server, and all their tests.
+web:
+	@scripts/setup.sh web
+	@scripts/web.sh
+
+web-serve: web
+	@node web/serve.mjs --root $(BUILD)/web $(if $(PORT),--port $(PORT))
+
+web-test: web
+	@scripts/setup.sh
+	@tests/web/run_web.sh --train
 
 test: setup
 	@scripts/test.sh

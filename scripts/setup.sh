@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what building and testing Kiln needs on Debian 12, and only what is missing: all of it, or with the argument
-# 'build' just what the library and the examples need. It uses no network when nothing is missing. KN_SETUP=off leaves
+# Installs what building and testing Kiln needs on Debian 12, and only what is missing: all of it, with the argument 'build' just
+# what the library and the examples need, with 'web' that and what the WebAssembly modules need. It uses no network when nothing is missing. KN_SETUP=off leaves
 # the machine alone.
 set -eu
 # A shell of su or of a service may lack the folders of administration, and dpkg needs them.
@@ -24,19 +24,26 @@ pkg-config pkg-config
 ROWS
 }
 
+needed_for_the_web() {
+    cat <<'ROWS'
+clang clang
+wasm-ld lld
+llvm-ar llvm
+- libclang-rt-14-dev-wasm32
+- wasi-libc
+node nodejs
+ROWS
+}
+
 needed_to_test() {
     cat <<'ROWS'
 g++ g++
 git git
 python3 python3
-clang clang
 clang-format-14 clang-format-14
-wasm-ld lld
-llvm-ar llvm
 - libclang-rt-14-dev
-- libclang-rt-14-dev-wasm32
-- wasi-libc
-node nodejs
+chromium chromium
+tsc node-typescript
 arm-none-eabi-gcc gcc-arm-none-eabi
 - libnewlib-arm-none-eabi
 qemu-system-arm qemu-system-arm
@@ -69,7 +76,11 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
 fi
 
 list_missing() {
-    { needed_to_build && if [ "$what" != "build" ]; then needed_to_test; fi; } | while read -r command package; do
+    {
+        needed_to_build
+        if [ "$what" != "build" ]; then needed_for_the_web; fi
+        if [ "$what" = "all" ]; then needed_to_test; fi
+    } | while read -r command package; do
         if ! installed "$command" "$package"; then printf '%s ' "$package"; fi
     done
 }

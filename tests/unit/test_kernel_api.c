@@ -435,6 +435,39 @@ static void texts(void)
         CHECK(kn_kernel_text(k, targets[i][0], few, sizeof few) == n && strlen(few) == 7);
     }
     CHECK(kn_kernel_text(k, "pascal", text, sizeof text) == -1 && strstr(kn_last_error(), "pascal"));
+    int32_t n_targets = 0;
+    for (; kn_kernel_target(n_targets); n_targets++)
+        CHECK(kn_kernel_text(k, kn_kernel_target(n_targets), few, sizeof few) > 0);
+    CHECK(n_targets >= 3 && !strcmp(kn_kernel_target(0), "c") && !kn_kernel_target(-1));
+    kn_kernel_free(k);
+}
+
+/* Buffers in the order of the text, then numbers. */
+static void parameters(void)
+{
+    kn_kernel *k = kn_kernel_compile("kernel k(index item, in T x[], in index at[], inout i32 hits[], out real y[],"
+                                     " temp f64 room[], real by, index sizes[3]) { y[item] = by; }",
+                                     NULL);
+    static const kn_kernel_parameter_info expected[] = {{"x", KN_KERNEL_IN, 'T', KN_DTYPE_NONE, 0},
+                                                        {"at", KN_KERNEL_IN, 'i', KN_DTYPE_NONE, 0},
+                                                        {"hits", KN_KERNEL_INOUT, '.', KN_I32, 0},
+                                                        {"y", KN_KERNEL_OUT, 'r', KN_DTYPE_NONE, 0},
+                                                        {"room", KN_KERNEL_TEMP, '.', KN_F64, 0},
+                                                        {"by", KN_KERNEL_NUMBER, '.', KN_F64, 0},
+                                                        {"sizes", KN_KERNEL_NUMBER, '.', KN_I64, 3}};
+    if (!CHECK(k != NULL)) puts(kn_last_error());
+    for (int32_t i = 0; i < 7; i++) {
+        kn_kernel_parameter_info p = {0};
+        const kn_kernel_parameter_info *e = &expected[i];
+        if (!CHECK(kn_kernel_parameter(k, i, &p) && !strcmp(p.name, e->name) && p.role == e->role &&
+                   p.type == e->type && p.dtype == e->dtype && p.count == e->count))
+            printf("%d: %s %d %c %d %d\n", i, p.name, (int)p.role, p.type, (int)p.dtype, p.count);
+    }
+    kn_kernel_parameter_info none;
+    CHECK(!kn_kernel_parameter(k, 7, &none) && !kn_kernel_parameter(k, -1, &none));
+    CHECK(!kn_kernel_parameter(k, 0, NULL) && strstr(kn_last_error(), "NULL"));
+    kn_kernel_free(k);
+    CHECK(!kn_kernel_parameter(k, 0, &none));
 }
 
 /* ---- ops */
@@ -702,6 +735,7 @@ int main(void)
     reads_no_more_dtypes();
     debugging();
     texts();
+    parameters();
     mistakes();
     without_memory();
     return check_report();

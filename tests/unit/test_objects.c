@@ -110,6 +110,8 @@ static void use_kernel(kn_kernel *h, const char *words)
     USE_STATUS(kn_kernel_run, h, &x, 1, NULL, &y, 1);
     USE_STATUS(kn_kernel_debug, h, &x, 1, NULL, &y, 1);
     USE(kn_kernel_text, h, "c", text, sizeof text);
+    kn_kernel_parameter_info info;
+    USE(kn_kernel_parameter, h, 0, &info);
     USE_NULL(kn_kernel_op, &(kn_kernel_op_options){.name = "twice_of_no_kernel", .kernel = h});
     if (h)
         USE_NULL(kn_kernel_op,

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Tests the npm package in node, its types, and the pages in Chromium, over what scripts/web.sh has built.
+# Usage: tests/web/run_web.sh [--train] [--pictures FOLDER]
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. scripts/environment.sh
+tools=$root/web-tests
+own_folder "$tools"
+passed=0
+failed=0
+
+result() { # result NAME STATUS
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+        echo "  ok    $1"
+    else
+        failed=$((failed + 1))
+        echo "  FAIL  $1"
+    fi
+}
+
+# Types that nobody checks are no types: the sample uses what the package declares, and wrong uses must be refused.
+check_types() {
+    mkdir -p "$tools/types"
+    sed "s|'kiln'|'../../web/kiln/src/kiln.js'|" tests/web/types.mts >"$tools/types/types.mts"
+    status=0
+    tsc --noEmit --strict --target es2022 --module nodenext --moduleResolution nodenext --lib es2022,dom "$tools/types/types.mts" || status=$?
+    result "the types fit a program that uses them" "$status"
+}
+
+# A build must not carry what it does not use: limits of the compressed modules, in bytes.
+check_size() { # check_size FILE LIMIT
+    [ -f "$root/web/kiln/wasm/$1" ] || return 0
+    bytes=$(gzip -9 -c "$root/web/kiln/wasm/$1" | wc -c)
+    [ "$bytes" -le "$2" ]
+    result "$1 has $bytes bytes compressed, at most $2" $?
+}
+
+check_types
+check_size kiln-small.wasm 145000
+check_size kiln-threads.wasm 1250000
+check_size kiln.wasm 1250000
+node tests/web/test_package.mjs "$root/web/kiln"
+package=$?
+python3 -B tests/web/get_playwright.py "$tools"
+result "playwright-core is there" $?
+node tests/web/test_pages.mjs "$root/web" "$tools" "$@"
+pages=$?
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$package" -eq 0 ] && [ "$pages" -eq 0 ]
