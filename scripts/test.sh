@@ -15,6 +15,8 @@ step "build clang asan" scripts/build.sh asan -DKN_TIERS=host
 # All that follows runs side by side, each on one processor, the longest first: no processor waits for the end of a stage.
 one="env KN_JOBS=1"
 together "smoke targets" $one scripts/smoke.sh
+# The package in node and the pages in Chromium; 'make web-test' has the module for one thread too, and trains to the end.
+together "package and pages" $one tests/web/run_web.sh --build
 # Tests of OpenCL spend most of their time in PoCL's compiler: as below, it does not optimise; 'make test-all' lets it.
 quick="$one KN_OPENCL_OPTIONS=-cl-opt-disable"
 together "unit tests, asan" $quick scripts/run_units.sh "$root/asan"

@@ -86,7 +86,7 @@ KN_API int64_t kn_count(kn_tensor t); /* number of elements, -1 on error */
 KN_API kn_status kn_strides(kn_tensor t, int64_t *strides);
 KN_API kn_device kn_device_of(kn_tensor t);
 
-/* ---- reading. All wait for the device. */
+/* ---- reading. All wait for the device but kn_read_async. */
 
 /* Copies the elements, contiguous and in the tensor's dtype, into a buffer of exactly `bytes` bytes. */
 KN_API KN_MUST_CHECK kn_status kn_read(kn_tensor t, void *buffer, size_t bytes);
@@ -95,6 +95,20 @@ KN_API KN_MUST_CHECK kn_status kn_read_as(kn_tensor t, kn_dtype dtype, void *buf
 /* Reads n tensors with one wait. */
 KN_API KN_MUST_CHECK kn_status kn_read_many(const kn_tensor *t, void *const *buffers, const size_t *bytes,
                                             int32_t n);
+/* A read that is under way; its fields are the library's. */
+typedef struct kn_reading {
+    kn_tensor tensor;
+    void *buffer, *leaf;
+    size_t bytes;
+    uint64_t ticket;
+    uint32_t slot;
+    bool under_way;
+} kn_reading;
+/* Begins what kn_read does and does not wait for the device, where that can copy by itself; elsewhere it reads at once. The tensor may be
+   dropped; the buffer, the device and *reading stay until kn_read_ready has said that it is ready, or has failed. */
+KN_API KN_MUST_CHECK kn_status kn_read_async(kn_tensor t, void *buffer, size_t bytes, kn_reading *reading);
+/* Whether the buffer is filled; wait: not before it is. For loops of events, which must not stand still. */
+KN_API KN_MUST_CHECK kn_status kn_read_ready(kn_reading *reading, bool wait, bool *ready);
 /* The single element of a tensor of one element. NaN (or 0) with kn_last_error() on failure. */
 KN_API double kn_item(kn_tensor t);
 KN_API int64_t kn_item_int(kn_tensor t);

@@ -391,6 +391,37 @@ static kn_status finish_reading(kn_tensor t, void *buffer, size_t bytes, reading
     return s;
 }
 
+/* Whoever reads without waiting holds the slot, whose handle may be dropped meanwhile. */
+static kn_status begin_async(kn_reading *r)
+{
+    reading begun;
+    kn_status s = start(r->tensor, r->buffer, r->bytes, &begun);
+    if (begun.id == KNI_NO_SLOT || !begun.leaf) {
+        if (begun.id != KNI_NO_SLOT) end_reading(r->tensor, begun.id);
+        return s;
+    }
+    if (begun.id == kni_slot_of(r->tensor)) kni_tensor_retain(kni_slot(begun.id));
+    r->leaf = begun.leaf;
+    r->ticket = begun.ticket;
+    r->slot = begun.id;
+    r->under_way = true;
+    return s;
+}
+
+static kn_status ask_async(kn_reading *r, bool wait, bool *ready)
+{
+    kn_backend *leaf = r->leaf;
+    kn_status s = leaf->read_ready(leaf, r->ticket, wait, ready);
+    if (s == KN_OK && !*ready) return s;
+    if (s == KN_OK) put_right(kni_slot(r->slot)->type.dtype, r->buffer, r->bytes);
+    r->under_way = false;
+    if (r->slot == kni_slot_of(r->tensor))
+        kni_tensor_release(kni_thread_self(), r->slot);
+    else
+        end_reading(r->tensor, r->slot);
+    return s;
+}
+
 /* All copies are under way before the first is waited for. */
 static kn_status read_together(const kn_tensor *t, void *const *buffers, const size_t *bytes, int32_t n,
                                reading *all)
@@ -405,6 +436,27 @@ static kn_status read_together(const kn_tensor *t, void *const *buffers, const s
     return s;
 }
 #endif
+
+kn_status kn_read_async(kn_tensor t, void *buffer, size_t bytes, kn_reading *r)
+{
+    if (!r) return kni_fail(KN_ERROR_ARGUMENT, "kn_read_async: the place for the reading is NULL");
+    *r = (kn_reading){.tensor = t, .buffer = buffer, .bytes = bytes};
+#ifndef KN_FREESTANDING
+    return named(begin_async(r), "kn_read_async");
+#else
+    return named(kn_read(t, buffer, bytes), "kn_read_async");
+#endif
+}
+
+kn_status kn_read_ready(kn_reading *r, bool wait, bool *ready)
+{
+    if (!r || !ready) return kni_fail(KN_ERROR_ARGUMENT, "kn_read_ready: the reading or the answer is NULL");
+    *ready = !r->under_way;
+#ifndef KN_FREESTANDING
+    if (r->under_way) return named(ask_async(r, wait, ready), "kn_read_ready");
+#endif
+    return (void)wait, KN_OK;
+}
 
 kn_status kn_read_many(const kn_tensor *t, void *const *buffers, const size_t *bytes, int32_t n)
 {

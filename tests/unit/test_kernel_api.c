@@ -445,16 +445,15 @@ static void texts(void)
 /* Buffers in the order of the text, then numbers. */
 static void parameters(void)
 {
-    kn_kernel *k = kn_kernel_compile("kernel k(index item, in T x[], in index at[], inout i32 hits[], out real y[],"
-                                     " temp f64 room[], real by, index sizes[3]) { y[item] = by; }",
-                                     NULL);
-    static const kn_kernel_parameter_info expected[] = {{"x", KN_KERNEL_IN, 'T', KN_DTYPE_NONE, 0},
-                                                        {"at", KN_KERNEL_IN, 'i', KN_DTYPE_NONE, 0},
-                                                        {"hits", KN_KERNEL_INOUT, '.', KN_I32, 0},
-                                                        {"y", KN_KERNEL_OUT, 'r', KN_DTYPE_NONE, 0},
-                                                        {"room", KN_KERNEL_TEMP, '.', KN_F64, 0},
-                                                        {"by", KN_KERNEL_NUMBER, '.', KN_F64, 0},
-                                                        {"sizes", KN_KERNEL_NUMBER, '.', KN_I64, 3}};
+    kn_kernel *k =
+        kn_kernel_compile("kernel k(index item, in T x[], in index at[], inout i32 hits[], out real y[],"
+                          " temp f64 room[], real by, index sizes[3]) { y[item] = by; }",
+                          NULL);
+    static const kn_kernel_parameter_info expected[] = {
+        {"x", KN_KERNEL_IN, 'T', KN_DTYPE_NONE, 0}, {"at", KN_KERNEL_IN, 'i', KN_DTYPE_NONE, 0},
+        {"hits", KN_KERNEL_INOUT, '.', KN_I32, 0},  {"y", KN_KERNEL_OUT, 'r', KN_DTYPE_NONE, 0},
+        {"room", KN_KERNEL_TEMP, '.', KN_F64, 0},   {"by", KN_KERNEL_NUMBER, '.', KN_F64, 0},
+        {"sizes", KN_KERNEL_NUMBER, '.', KN_I64, 3}};
     if (!CHECK(k != NULL)) puts(kn_last_error());
     for (int32_t i = 0; i < 7; i++) {
         kn_kernel_parameter_info p = {0};

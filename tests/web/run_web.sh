@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tests the npm package in node, its types, and the pages in Chromium, over what scripts/web.sh has built.
-# Usage: tests/web/run_web.sh [--train] [--pictures FOLDER]
+# Usage: tests/web/run_web.sh [--build | --build-all] [--train] [--pictures FOLDER]
+#   --build builds what it tests first, without the module for one thread; --build-all with it
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . scripts/environment.sh
@@ -36,6 +37,16 @@ check_size() { # check_size FILE LIMIT
     result "$1 has $bytes bytes compressed, at most $2" $?
 }
 
+case "${1:-}" in
+--build) modules="threads small" && shift ;;
+--build-all) modules="threads single small" && shift ;;
+*) modules="" ;;
+esac
+if [ -n "$modules" ]; then
+    # shellcheck disable=SC2086
+    scripts/web.sh $modules
+    result "the modules are built" $?
+fi
 check_types
 check_size kiln-small.wasm 145000
 check_size kiln-threads.wasm 1250000

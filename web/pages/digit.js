@@ -72,6 +72,7 @@ function line(from, to) {
 }
 
 function clear() {
+  pen.down = false;
   ink.clearRect(0, 0, pad.width, pad.height);
   ask();
 }

@@ -28,7 +28,7 @@ function operandOf(parameter, { count, fill, dtype }) {
 
 answerCalls({
   async begin() {
-    kn = await kiln({ threads: 1, device: 'cpu' });
+    kn = await kiln({ device: 'cpu' });
     return { version: kn.version, targets: [...kn.kernelTargets(), 'ir'] };
   },
 

@@ -16,10 +16,14 @@
 _Static_assert(sizeof(kn_attribute_value) == 96 && offsetof(kn_attribute_value, integer) == 8 &&
                    offsetof(kn_attribute_value, real) == 16 && offsetof(kn_attribute_value, list) == 24,
                "kn_attribute_value is laid out as src/runtime.js has it");
-_Static_assert(sizeof(kn_shape) == 72 && offsetof(kn_shape, dims) == 8, "kn_shape is laid out as src/runtime.js has it");
+_Static_assert(sizeof(kn_shape) == 72 && offsetof(kn_shape, dims) == 8,
+               "kn_shape is laid out as src/runtime.js has it");
 
 void *kjs_allocate(size_t bytes);
-EXPORT(kjs_allocate) void *kjs_allocate(size_t bytes) { return aligned_alloc(64, (bytes + 63) & ~(size_t)63); }
+EXPORT(kjs_allocate) void *kjs_allocate(size_t bytes)
+{
+    return aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+}
 void kjs_free(void *p);
 EXPORT(kjs_free) void kjs_free(void *p) { free(p); }
 
@@ -48,8 +52,23 @@ EXPORT(kjs_bytes) int64_t kjs_bytes(kn_tensor t)
     return n < 0 ? -1 : kn_dtype_bytes(kn_dtype_of(t), n);
 }
 
-int32_t kjs_read(kn_tensor t, void *buffer, size_t bytes);
-EXPORT(kjs_read) int32_t kjs_read(kn_tensor t, void *buffer, size_t bytes) { return kn_read(t, buffer, bytes); }
+/* Begins to read; reading has room for KJS_READING bytes. */
+enum { KJS_READING = 64 };
+_Static_assert(sizeof(kn_reading) <= KJS_READING, "src/kiln.js makes room for a kn_reading");
+int32_t kjs_read(kn_tensor t, void *buffer, size_t bytes, kn_reading *reading);
+EXPORT(kjs_read) int32_t kjs_read(kn_tensor t, void *buffer, size_t bytes, kn_reading *reading)
+{
+    return kn_read_async(t, buffer, bytes, reading);
+}
+
+/* 1: the buffer is filled; 0: not yet; below 0: a failure. */
+int32_t kjs_read_ready(kn_reading *reading);
+EXPORT(kjs_read_ready) int32_t kjs_read_ready(kn_reading *reading)
+{
+    bool ready = false;
+    kn_status s = kn_read_ready(reading, false, &ready);
+    return s ? -(int32_t)s : ready;
+}
 
 /* Names of a store's tensors, and a tensor by its place. */
 const char *kjs_store_name(kn_store store, int64_t i);

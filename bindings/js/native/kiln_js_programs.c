@@ -13,11 +13,11 @@ EXPORT(kjs_onnx_load) kn_onnx kjs_onnx_load(const void *data, size_t bytes)
 }
 
 /* numbers: kind, dtype, rank, has a default. sizes and names: KN_MAX_RANK each. texts: name, type, shape. */
-int32_t kjs_onnx_port(kn_onnx model, bool output, int32_t i, int32_t *numbers, int64_t *sizes, const char **names,
-                      const char **texts);
+int32_t kjs_onnx_port(kn_onnx model, bool output, int32_t i, int32_t *numbers, int64_t *sizes,
+                      const char **names, const char **texts);
 EXPORT(kjs_onnx_port)
-int32_t kjs_onnx_port(kn_onnx model, bool output, int32_t i, int32_t *numbers, int64_t *sizes, const char **names,
-                      const char **texts)
+int32_t kjs_onnx_port(kn_onnx model, bool output, int32_t i, int32_t *numbers, int64_t *sizes,
+                      const char **names, const char **texts)
 {
     kn_onnx_port port = {0};
     kn_status s = output ? kn_onnx_output(model, i, &port) : kn_onnx_input(model, i, &port);
@@ -54,19 +54,20 @@ EXPORT(kjs_kernel_parameter) const char *kjs_kernel_parameter(kn_kernel *kernel,
 }
 
 int32_t kjs_kernel_text(kn_kernel *kernel, const char *target, char *buffer, size_t bytes);
-EXPORT(kjs_kernel_text) int32_t kjs_kernel_text(kn_kernel *kernel, const char *target, char *buffer, size_t bytes)
+EXPORT(kjs_kernel_text)
+int32_t kjs_kernel_text(kn_kernel *kernel, const char *target, char *buffer, size_t bytes)
 {
     return (int32_t)kn_kernel_text(kernel, target, buffer, bytes);
 }
 
 /* reals and wholes: of each number. shapes: n_out, or NULL; temps: NULL without. checked: in the interpreter that finds mistakes. */
 int32_t kjs_kernel_run(kn_kernel *kernel, bool checked, const kn_tensor *in, int32_t n_in, int64_t items,
-                       const kn_kernel_number *numbers, int32_t n_numbers, const kn_shape *shapes, const int64_t *temps,
-                       kn_tensor *out, int32_t n_out);
+                       const kn_kernel_number *numbers, int32_t n_numbers, const kn_shape *shapes,
+                       const int64_t *temps, kn_tensor *out, int32_t n_out);
 EXPORT(kjs_kernel_run)
 int32_t kjs_kernel_run(kn_kernel *kernel, bool checked, const kn_tensor *in, int32_t n_in, int64_t items,
-                       const kn_kernel_number *numbers, int32_t n_numbers, const kn_shape *shapes, const int64_t *temps,
-                       kn_tensor *out, int32_t n_out)
+                       const kn_kernel_number *numbers, int32_t n_numbers, const kn_shape *shapes,
+                       const int64_t *temps, kn_tensor *out, int32_t n_out)
 {
     kn_kernel_run_args args = {
         .items = items, .numbers = numbers, .n_numbers = n_numbers, .shapes = shapes, .temps = temps};

@@ -43,7 +43,8 @@ EXPORT(kjs_sgd) int32_t kjs_sgd(kn_tensor param, kn_tensor gradient, kn_tensor *
 
 /* numbers: lr, beta1, beta2, eps, weight decay, decoupled, step. state: two cells. */
 int32_t kjs_adam(kn_tensor param, kn_tensor gradient, kn_tensor *state, const double *numbers);
-EXPORT(kjs_adam) int32_t kjs_adam(kn_tensor param, kn_tensor gradient, kn_tensor *state, const double *numbers)
+EXPORT(kjs_adam)
+int32_t kjs_adam(kn_tensor param, kn_tensor gradient, kn_tensor *state, const double *numbers)
 {
     kn_param p = {param};
     return kn_adam_update(&p, gradient, &state[0], &state[1], NULL,

@@ -12,6 +12,7 @@ import * as nn from './nn.js';
 export { KilnError, Tensor, Param, OnnxModel, Kernel, Gradients, nn, canShareMemory };
 
 const ATTRIBUTE_BYTES = 96; // of a kn_attribute_value: name, integer, real, list
+const READING_BYTES = 64; // of a kn_reading
 const MAX_RANK = 8;
 const MAX_OPERANDS = 4096;
 
@@ -195,12 +196,17 @@ export class Kiln extends Ops {
       }
     }
     const bytes = Number(runtime.exports.kjs_bytes(tensor.handle));
-    const at = runtime.allocate(Math.max(bytes, 1));
+    const reading = runtime.allocate(READING_BYTES + bytes);
+    const at = reading + READING_BYTES;
     try {
-      runtime.check(runtime.exports.kjs_read(tensor.handle, at, bytes));
+      runtime.check(runtime.exports.kjs_read(tensor.handle, at, bytes, reading));
+      for (let ready; (ready = runtime.exports.kjs_read_ready(reading)) !== 1;) {
+        if (ready < 0) throw runtime.error(-ready);
+        await new Promise((resolve) => setTimeout(resolve)); // the device's turn
+      }
       return new Type(runtime.bytes.slice(at, at + bytes).buffer, 0, bytes / Type.BYTES_PER_ELEMENT);
     } finally {
-      runtime.exports.kjs_free(at);
+      runtime.exports?.kjs_free(reading); // the library may have ended meanwhile
     }
   }
 
