@@ -596,6 +596,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_kernel_run(...) kn_at_status(kn_kernel_run(__VA_ARGS__), KN_SITE)
 #define kn_kernel_debug(...) kn_at_status(kn_kernel_debug(__VA_ARGS__), KN_SITE)
 #define kn_kernel_text(...) kn_after_int64(kn_kernel_text(__VA_ARGS__), KN_SITE)
+#define kn_kernel_target(...) kn_after_text(kn_kernel_target(__VA_ARGS__), KN_SITE)
+#define kn_kernel_parameter(...) kn_after_bool(kn_kernel_parameter(__VA_ARGS__), KN_SITE)
 #define kn_kernel_op(...) kn_at_op_handle(kn_kernel_op(__VA_ARGS__), KN_SITE)
 
 #define kn_cholesky(...) kn_at(kn_cholesky(__VA_ARGS__), KN_SITE)
@@ -858,6 +860,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_read(...) kn_at_failed_checked(kn_read(__VA_ARGS__), KN_SITE)
 #define kn_read_as(...) kn_at_failed_checked(kn_read_as(__VA_ARGS__), KN_SITE)
 #define kn_read_many(...) kn_at_failed_checked(kn_read_many(__VA_ARGS__), KN_SITE)
+#define kn_read_async(...) kn_at_failed_checked(kn_read_async(__VA_ARGS__), KN_SITE)
+#define kn_read_ready(...) kn_at_failed_checked(kn_read_ready(__VA_ARGS__), KN_SITE)
 #define kn_item(...) kn_after_double(kn_item(__VA_ARGS__), KN_SITE)
 #define kn_item_int(...) kn_after_int64(kn_item_int(__VA_ARGS__), KN_SITE)
 #define kn_format(...) kn_after_size(kn_format(__VA_ARGS__), KN_SITE)

@@ -68,7 +68,7 @@ element('run').addEventListener('click', guarded(async () => {
     const { took, rows } = await remote.call('run', shapesOf(), { limit: LIMIT });
     clearError();
     element('results').replaceChildren(table([['output', 'shape', 'values'],
-      ...rows.map((row) => [row.name, `${row.dtype} [${row.shape.join(', ')}]`, sample(row.values, 8) + (row.count > row.values.length ? ', …' : '')])]));
+      ...rows.map((row) => [row.name, `${row.dtype} [${row.shape.join(', ')}]`, sample(row.values, row.count, 8)])]));
     element('took').textContent = `${took.toFixed(1)} ms`;
   } catch (error) {
     element('took').textContent = '';

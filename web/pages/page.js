@@ -44,10 +44,10 @@ export function table(rows) {
   return result;
 }
 
-/** A few numbers of many, as text. */
-export function sample(values, most = 12) {
+/** The first numbers of so many, as text. */
+export function sample(values, count, most = 12) {
   const shown = Array.from(values.slice(0, most), (v) => (typeof v === 'number' && !Number.isInteger(v) ? v.toPrecision(5) : String(v)));
-  return shown.join(', ') + (values.length > most ? ', …' : '');
+  return shown.join(', ') + (count > most ? ', …' : '');
 }
 
 /** A worker that answers calls. It can be begun again when it hangs or has died; calls that waited fail then. */

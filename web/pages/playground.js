@@ -76,6 +76,7 @@ const compile = guarded(async () => {
     if (source !== element('source').value) return; // it has been changed since
     parameters = result.parameters;
     element('text').textContent = result.refused ?? result.text;
+    element('text').scrollTop = element('text').scrollHeight; // the kernel comes after what it calls
     element('status').textContent = result.refused ? 'It is right, but this target refuses it' : 'It is right';
     element('run').disabled = false;
     clearError();
@@ -110,7 +111,7 @@ element('run').addEventListener('click', guarded(async () => {
     const { took, rows } = await remote.call('run', whatIsGiven(), { limit: LIMIT });
     clearError();
     element('results').replaceChildren(table([['', 'buffer', 'elements', 'values'],
-      ...rows.map((row) => [row.kind, row.name, `${row.count} ${row.dtype}`, sample(row.values) + (row.count > row.values.length ? ', …' : '')])]));
+      ...rows.map((row) => [row.kind, row.name, `${row.count} ${row.dtype}`, sample(row.values, row.count)])]));
     element('took').textContent = `${took.toFixed(1)} ms`;
   } catch (error) {
     element('took').textContent = '';
