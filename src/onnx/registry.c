@@ -92,7 +92,7 @@ const kni_onnx_converter *kni_onnx_converter_of(const kni_onnx_node *node, const
 
 bool kn_onnx_support_at(int32_t i, kn_onnx_support *support)
 {
-    pthread_once(&once, fill_slots);
+    kni_do_once(&once, fill_slots);
     if (i < 0 || i >= n_sorted || !support) return false;
     const kni_onnx_converter *row = sorted[i];
     *support = (kn_onnx_support){row->domain, row->op, row->since, row->before, row->types};

@@ -447,7 +447,7 @@ static void parameters(void)
 {
     kn_kernel *k =
         kn_kernel_compile("kernel k(index item, in T x[], in index at[], inout i32 hits[], out real y[],"
-                          " temp f64 room[], real by, index sizes[3]) { y[item] = by; }",
+                          " temp f64 room[], real by, uniform index sizes[3]) { y[item] = by; }",
                           NULL);
     static const kn_kernel_parameter_info expected[] = {
         {"x", KN_KERNEL_IN, 'T', KN_DTYPE_NONE, 0}, {"at", KN_KERNEL_IN, 'i', KN_DTYPE_NONE, 0},

@@ -438,6 +438,22 @@ export declare class Ops {
   matmulInteger(a: Operand, b: Operand, aZero?: Operand, bZero?: Operand, bias?: Operand, scale?: Operand, yZero?: Operand): Tensor;
   /** y[n, o, p] = sum over c, k of (x[n, c, p stride + k dilation - padding] - x_zero) (w[o, c, k] - w_zero[o]) + bias[o] in i32, or round(that scale[o]) + y_zero in 8 bits */
   convInteger(x: Operand, weight: Operand, xZero?: Operand, weightZero?: Operand, bias?: Operand, scale?: Operand, yZero?: Operand, attributes?: { stride?: number[]; padding?: number[]; paddingEnd?: number[]; dilation?: number[]; groups?: number | boolean | bigint }): Tensor;
+  /** y[..., i, j] = scale[j] (sum over k of (a[..., i, k] - a_zero[..., i]) (b[..., k, j] - b_zero[..., j])) + bias[j] in f32; the sums are exact */
+  matmulDequantized(a: Operand, b: Operand, aZero?: Operand, bZero?: Operand, bias?: Operand, scale?: Operand): Tensor;
+  /** y = x w' + bias over the last axis, w [out, in] = (weight - zero) scale of 8-bit weights; scale and zero have one element, one for each output, or one for each block of each output */
+  linearQuantized(x: Operand, weight: Operand, scale: Operand, zero?: Operand, bias?: Operand, attributes?: { block?: number | boolean | bigint }): Tensor;
+  /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */
+  quantizeBytes(x: Operand, scale: Operand, zero: Operand): Tensor;
+  /** (x - zero) scale in f32 of i8 and u8 */
+  dequantizeBytes(x: Operand, scale: Operand, zero: Operand): Tensor;
+  /** table[x - the least number of x's dtype], x and table of i8 or u8 */
+  byteTable(x: Operand, table: Operand): Tensor;
+  /** round(((a - a_zero) a_scale + (b - b_zero) b_scale) / y_scale) + y_zero in i8 or u8 */
+  quantizedSum(a: Operand, aScale: Operand, aZero: Operand, b: Operand, bScale: Operand, bZero: Operand, yScale: Operand, yZero: Operand): Tensor;
+  /** round((a - a_zero) a_scale (b - b_zero) b_scale / y_scale) + y_zero in i8 or u8 */
+  quantizedProduct(a: Operand, aScale: Operand, aZero: Operand, b: Operand, bScale: Operand, bZero: Operand, yScale: Operand, yZero: Operand): Tensor;
+  /** x in u8 with the scale and the zero point that hold 0 and its least and largest elements */
+  quantizeDynamic(x: Operand): [Tensor, Tensor, Tensor];
   /** c = f c + i g, h = o tanh(c) with gates i, o, f (sigmoid) and g (tanh) of w x + r h + bias, step by step */
   lstm(x: Operand, weight: Operand, weightH: Operand, bias?: Operand, lengths?: Operand, h?: Operand, c?: Operand, peepholes?: Operand, attributes?: { direction?: number | boolean | bigint; activations?: number[]; alpha0?: number; alpha1?: number; alpha2?: number; alpha3?: number; alpha4?: number; alpha5?: number; beta0?: number; beta1?: number; beta2?: number; beta3?: number; beta4?: number; beta5?: number; clip?: number; inputForget?: number | boolean | bigint }): [Tensor, Tensor, Tensor];
   /** h = (1 - z) g + z h with gates z, s (sigmoid) of w x + r h + bias and g = tanh(w x + r (s h) + bias), step by step */

@@ -1092,6 +1092,46 @@ export class Ops {
     return this.call('conv_integer', 1, [x, weight, xZero, weightZero, bias, scale, yZero], { stride: 'lstride', padding: 'lpadding', paddingEnd: 'lpadding_end', dilation: 'ldilation', groups: 'igroups' }, attributes);
   }
 
+  /** y[..., i, j] = scale[j] (sum over k of (a[..., i, k] - a_zero[..., i]) (b[..., k, j] - b_zero[..., j])) + bias[j] in f32; the sums are exact */
+  matmulDequantized(a, b, aZero, bZero, bias, scale) {
+    return this.call('matmul_dequantized', 1, [a, b, aZero, bZero, bias, scale]);
+  }
+
+  /** y = x w' + bias over the last axis, w [out, in] = (weight - zero) scale of 8-bit weights; scale and zero have one element, one for each output, or one for each block of each output */
+  linearQuantized(x, weight, scale, zero, bias, attributes) {
+    return this.call('linear_quantized', 1, [x, weight, scale, zero, bias], { block: 'iblock' }, attributes);
+  }
+
+  /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */
+  quantizeBytes(x, scale, zero) {
+    return this.call('quantize_bytes', 1, [x, scale, zero]);
+  }
+
+  /** (x - zero) scale in f32 of i8 and u8 */
+  dequantizeBytes(x, scale, zero) {
+    return this.call('dequantize_bytes', 1, [x, scale, zero]);
+  }
+
+  /** table[x - the least number of x's dtype], x and table of i8 or u8 */
+  byteTable(x, table) {
+    return this.call('byte_table', 1, [x, table]);
+  }
+
+  /** round(((a - a_zero) a_scale + (b - b_zero) b_scale) / y_scale) + y_zero in i8 or u8 */
+  quantizedSum(a, aScale, aZero, b, bScale, bZero, yScale, yZero) {
+    return this.call('quantized_sum', 1, [a, aScale, aZero, b, bScale, bZero, yScale, yZero]);
+  }
+
+  /** round((a - a_zero) a_scale (b - b_zero) b_scale / y_scale) + y_zero in i8 or u8 */
+  quantizedProduct(a, aScale, aZero, b, bScale, bZero, yScale, yZero) {
+    return this.call('quantized_product', 1, [a, aScale, aZero, b, bScale, bZero, yScale, yZero]);
+  }
+
+  /** x in u8 with the scale and the zero point that hold 0 and its least and largest elements */
+  quantizeDynamic(x) {
+    return this.call('quantize_dynamic', 3, [x]);
+  }
+
   /** c = f c + i g, h = o tanh(c) with gates i, o, f (sigmoid) and g (tanh) of w x + r h + bias, step by step */
   lstm(x, weight, weightH, bias, lengths, h, c, peepholes, attributes) {
     return this.call('lstm', 3, [x, weight, weightH, bias, lengths, h, c, peepholes], { direction: 'idirection', activations: 'lactivations', alpha0: 'ralpha0', alpha1: 'ralpha1', alpha2: 'ralpha2', alpha3: 'ralpha3', alpha4: 'ralpha4', alpha5: 'ralpha5', beta0: 'rbeta0', beta1: 'rbeta1', beta2: 'rbeta2', beta3: 'rbeta3', beta4: 'rbeta4', beta5: 'rbeta5', clip: 'rclip', inputForget: 'iinput_forget' }, attributes);

@@ -290,10 +290,10 @@ kn_status kn_onnx_examine(kn_onnx model, const kn_onnx_size *sizes, int32_t n_si
         kni_onnx_findings_free(found);
         return s;
     }
-    pthread_mutex_lock(&session->plan.lock);
+    kni_exclusive_enter(&session->plan.lock);
     kni_onnx_findings *older = session->findings;
     session->findings = found;
-    pthread_mutex_unlock(&session->plan.lock);
+    kni_exclusive_leave(&session->plan.lock);
     kni_onnx_findings_free(older);
     if (result) *result = found->sums;
     return KN_OK;

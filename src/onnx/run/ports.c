@@ -227,9 +227,9 @@ size_t kn_onnx_inspect(kn_onnx model, char *buffer, size_t bytes)
     KNI_USE(onnx, session, model);
     kni_buffer text = {0};
     if (!session || kni_onnx_describe(session->plan.model, &text)) return 0;
-    pthread_mutex_lock(&session->plan.lock);
+    kni_exclusive_enter(&session->plan.lock);
     if (session->findings) kni_onnx_findings_write(session->findings, &text);
-    pthread_mutex_unlock(&session->plan.lock);
+    kni_exclusive_leave(&session->plan.lock);
     size_t n = kni_buffer_copy(&text, buffer, bytes);
     kni_buffer_free(&text);
     return n;
