@@ -127,7 +127,7 @@ guarded(async () => {
     if (!answer.ok) throw new Error(`The network's weights could not be loaded (${answer.status}).`);
     network = new DigitNetwork(kn, kn.load(await answer.arrayBuffer()));
     element('status').textContent = 'Ready';
-    element('about').textContent = `Kiln ${kn.version}: ${percent(0.9923, 2)} of MNIST's test images right, weights in half precision.`;
+    element('about').textContent = `Kiln ${kn.version}: the network of make demo, its weights in half precision.`;
     ask();
   } catch (error) {
     element('status').textContent = 'There is no network';
