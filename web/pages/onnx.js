@@ -1,6 +1,6 @@
 // Run an ONNX model: a dropped file, its signature, and a run on random inputs.
 
-import { Remote, clearError, element, guarded, sample, showError, table } from './page.js';
+import { Remote, clearError, element, guarded, sample, table } from './page.js';
 
 const LIMIT = 120000; // milliseconds that a run may take
 
@@ -90,14 +90,8 @@ for (const type of ['dragenter', 'dragover', 'dragleave', 'drop'])
     if (type === 'drop') read(event.dataTransfer.files[0]);
   });
 
-async function begun() {
+function begun({ version, threads }) {
   element('model').hidden = true;
-  try {
-    const { version, threads } = await remote.call('begin');
-    element('status').textContent = 'Ready';
-    element('about').textContent = `Kiln ${version}, ${threads > 1 ? `${threads} threads` : 'one thread'}.`;
-  } catch (error) {
-    element('status').textContent = 'The library could not be loaded';
-    showError(error);
-  }
+  element('status').textContent = 'Ready';
+  element('about').textContent = `Kiln ${version}, ${threads > 1 ? `${threads} threads` : 'one thread'}.`;
 }

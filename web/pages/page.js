@@ -52,7 +52,7 @@ export function sample(values, count, most = 12) {
 
 /** A worker that answers calls. It can be begun again when it hangs or has died; calls that waited fail then. */
 export class Remote {
-  /** begun is called after each beginning; events hears what the worker tells by itself. */
+  /** The worker's function `begin` is called first, and begun with what it gives; events hears what the worker tells by itself. */
   constructor(url, begun, events = () => {}) {
     this.url = url;
     this.begun = begun;
@@ -64,7 +64,6 @@ export class Remote {
 
   begin() {
     this.worker = new Worker(this.url, { type: 'module' });
-    queueMicrotask(this.begun);
     this.worker.onmessage = ({ data }) => {
       const call = this.waiting.get(data.call);
       if (!call) return this.events(data);
@@ -78,6 +77,11 @@ export class Remote {
       event.preventDefault();
       this.#fail(new Error(`The worker failed: ${event.message ?? 'it could not be loaded'}. Load the page again.`));
     };
+    this.started = this.#send('begin');
+    this.started.then(this.begun, (error) => {
+      element('status').textContent = 'The library could not be loaded';
+      showError(error);
+    });
   }
 
   #fail(reason) {
@@ -91,8 +95,13 @@ export class Remote {
     this.begin();
   }
 
-  /** Calls a function of the worker's. After so many milliseconds it is ended and begun again. */
-  call(name, argument, { limit = 0, transfer = [] } = {}) {
+  /** Calls a function of the worker's, once it has begun. After so many milliseconds it is ended and begun again. */
+  async call(name, argument, options) {
+    await this.started;
+    return this.#send(name, argument, options);
+  }
+
+  #send(name, argument, { limit = 0, transfer = [] } = {}) {
     const call = ++this.count;
     return new Promise((resolve, reject) => {
       const timer = limit && setTimeout(() => this.restart(new Error(`It did not end within ${limit / 1000} seconds and was stopped.`)), limit);

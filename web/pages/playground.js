@@ -1,7 +1,7 @@
 // Write a kernel: its text is parsed while it is written, printed for the chosen target, and run on the inputs that the page makes.
 
 import { EXAMPLES } from './playground_examples.js';
-import { Remote, clearError, element, guarded, sample, showError, table } from './page.js';
+import { Remote, clearError, element, guarded, sample, table } from './page.js';
 
 const PAUSE = 250; // milliseconds after the last key
 const LIMIT = 10000; // milliseconds that a kernel may run
@@ -122,17 +122,12 @@ element('run').addEventListener('click', guarded(async () => {
   }
 }));
 
-async function begun() {
-  try {
-    const { version, targets } = await remote.call('begin');
-    const chosen = element('target').value;
-    element('target').replaceChildren(...targets.map((name) => new Option(name, name, false, name === chosen)));
-    element('about').textContent = `Kiln ${version}. The language is described in docs/kernel-language.md.`;
-    await compile();
-  } catch (error) {
-    element('status').textContent = 'The library could not be loaded';
-    showError(error);
-  }
+function begun({ version, targets }) {
+  const chosen = element('target').value;
+  element('target').replaceChildren(...targets.map((name) => new Option(name, name, false, name === chosen)));
+  element('about').textContent = `Kiln ${version}. The language is described in docs/kernel-language.md.`;
+  // What was stopped stays in sight.
+  if (element('error').hidden) compile();
 }
 
 element('example').replaceChildren(...Object.keys(EXAMPLES).map((name) => new Option(name, name)));

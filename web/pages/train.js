@@ -1,7 +1,7 @@
 // Train on MNIST: what is asked of the worker, and the curves of what it tells.
 
 import { Curve } from './curve.js';
-import { Remote, clearError, element, guarded, percent, showError } from './page.js';
+import { Remote, clearError, element, guarded, percent } from './page.js';
 
 const losses = new Curve(element('losses'), { text: (value) => value.toFixed(2), smooth: 0.9 });
 const accuracies = new Curve(element('accuracies'), { low: 0.8, high: 1, text: (value) => percent(value, 0), colour: '--blue' });
@@ -99,16 +99,10 @@ globalThis.addEventListener('beforeunload', (event) => {
   if (busy) event.preventDefault();
 });
 
-async function begun() {
-  try {
-    const { version, threads, devices } = await remote.call('begin');
-    element('device').replaceChildren(...devices.map(({ name, text }) => new Option(text, name)));
-    element('status').textContent = 'Ready';
-    element('start').disabled = false;
-    element('save').disabled = true;
-    element('about').textContent = `Kiln ${version}. ${threads > 1 ? '' : 'This page is not isolated, so that there is one thread. '}MNIST is on this machine.`;
-  } catch (error) {
-    element('status').textContent = 'The library could not be loaded';
-    showError(error);
-  }
+function begun({ version, threads, devices }) {
+  element('device').replaceChildren(...devices.map(({ name, text }) => new Option(text, name)));
+  element('status').textContent = 'Ready';
+  element('start').disabled = false;
+  element('save').disabled = true;
+  element('about').textContent = `Kiln ${version}. ${threads > 1 ? '' : 'This page is not isolated, so that there is one thread. '}MNIST is on this machine.`;
 }
