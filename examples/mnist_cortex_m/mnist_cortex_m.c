@@ -68,8 +68,8 @@ static bool write_digits(const char *data, const char *path)
     if (!file) return false;
     fprintf(file,
             "/* The first of MNIST's test images of each digit, in their order. Written by mnist_cortex_m "
-            "--digits; do "
-            "not edit. */\nstatic const unsigned char test_digits[%d][%d] = {\n",
+            "--digits; do not edit. */\n/* clang-format off */\nstatic const unsigned char "
+            "test_digits[%d][%d] = {\n",
             SHOWN, MNIST_SIDE * MNIST_SIDE);
     for (int i = 0; i < SHOWN; i++) write_image(file, images[i]);
     fprintf(file, "};\n");

@@ -1,4 +1,5 @@
 /* The first of MNIST's test images of each digit, in their order. Written by mnist_cortex_m --digits; do not edit. */
+/* clang-format off */
 static const unsigned char test_digits[10][784] = {
     {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
      0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,

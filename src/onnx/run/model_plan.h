@@ -35,7 +35,7 @@ typedef struct kni_onnx_plan {
     kni_onnx_model *model;
     kni_planned_node *nodes; /* by place */
     kni_stored **constants;  /* by value; NULL: it is none */
-    kni_exclusive lock;    /* of the constants' copies, and of what nodes keep */
+    kni_exclusive lock;      /* of the constants' copies, and of what nodes keep */
     kn_device host;          /* the CPU */
 } kni_onnx_plan;
 
