@@ -4,6 +4,8 @@
 #include "core/table.h"
 #include <string.h>
 
+#ifndef KN_FREESTANDING
+
 struct kni_made_form {
     kni_made_form *next;
     size_t bytes; /* of all of it */
@@ -73,3 +75,5 @@ void kni_forms_free(kni_storage *s)
         form = next;
     }
 }
+
+#endif

@@ -12,6 +12,19 @@ typedef struct kni_form_key {
     int64_t words[KNI_FORM_WORDS];
 } kni_form_key;
 
+#ifdef KN_FREESTANDING
+/* Nothing is lasting where no model is loaded. */
+static inline const void *kni_form_find(const kni_storage *s, const kni_form_key *key)
+{
+    return (void)s, (void)key, NULL;
+}
+static inline void *kni_form_new(const kni_storage *s, const kni_form_key *key, size_t bytes)
+{
+    return (void)s, (void)key, (void)bytes, NULL;
+}
+static inline const void *kni_form_keep(kni_storage *s, void *form) { return (void)s, form; }
+static inline void kni_forms_free(kni_storage *s) { (void)s; }
+#else
 /* NULL: none was kept yet, or the storage is not lasting. */
 const void *kni_form_find(const kni_storage *s, const kni_form_key *key);
 /* Memory for a form, 64-byte aligned; NULL where the storage is not lasting or without memory, which is no failure. It is filled and then
@@ -21,5 +34,6 @@ void *kni_form_new(const kni_storage *s, const kni_form_key *key, size_t bytes);
 const void *kni_form_keep(kni_storage *s, void *form);
 /* For storages that end. */
 void kni_forms_free(kni_storage *s);
+#endif
 
 #endif

@@ -13,6 +13,7 @@ _TABLE = ("src/core/dtype.c", "src/core/dtype.h")
 _ALLOWED = {
     "src/core/convert_compact.c": "the conversion of each dtype, in a switch to be small",
     "src/ir/verify_types.c": "what a constant of each dtype may be",
+    "src/onnx/pass/onnx_quantized.c": "the bits of a packed weight, as its operator says",
     "src/data/wav.c": "the bits of a sample of sound, as its file has them",
 }
 

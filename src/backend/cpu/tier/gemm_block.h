@@ -5,7 +5,12 @@
 
 #include "backend/cpu/tier/gemm_row.h"
 
-enum { ROW_STRIPS = 4 }; /* strips that a single row is multiplied with at a time */
+/* ROW_STRIPS: with so many strips at a time a single row is multiplied. Freestanding programs pack nothing that stays. */
+#ifdef KN_FREESTANDING
+enum { ROW_STRIPS = 1, HAS_PACKED_ROWS = 0 };
+#else
+enum { ROW_STRIPS = 4, HAS_PACKED_ROWS = 1 };
+#endif
 
 /* All tiles of one strip of columns; job->b and the column part of job->c are set. */
 static void multiply_strip(const kni_gemm_block *block, tile_job *job, int64_t first_col)
@@ -84,7 +89,7 @@ static void multiply_packed_row(const kni_gemm_block *block)
 
 static void multiply_block(const kni_gemm_block *block)
 {
-    if (block->m == 1 && block->b_packed) {
+    if (HAS_PACKED_ROWS && block->m == 1 && block->b_packed) {
         multiply_packed_row(block);
         return;
     }
