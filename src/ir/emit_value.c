@@ -306,7 +306,9 @@ static void builtin(kni_ir_emitter *e, const kni_ir_node *node, int level)
         constant(e, &number, level);
         return;
     }
-    int natural = node->index == KNI_IR_LOCAL || node->index == KNI_IR_LANE_ID ? KN_I32 : KN_I64;
+    int natural = e->ir->narrow                                                  ? KN_U32
+                  : node->index == KNI_IR_LOCAL || node->index == KNI_IR_LANE_ID ? KN_I32
+                                                                                 : KN_I64;
     bool closes;
     kni_ir_emit_cast_begin(e, node->type.dtype, natural, level, &closes);
     kni_ir_emit_add(e, names[node->index]);

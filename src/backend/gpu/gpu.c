@@ -332,9 +332,10 @@ static void give_room(void *owner) { (void)kni_gpu_make_room(owner); }
 
 kn_backend *kni_gpu_open(kni_driver *driver)
 {
-    kni_gpu *g = kni_allocate(sizeof *g);
+    bool good = kni_gpu_restrict(&driver->caps, kni_environment("KN_CAPS")) == KN_OK;
+    kni_gpu *g = good ? kni_allocate(sizeof *g) : NULL;
     if (!g) {
-        (void)kni_fail(KN_ERROR_MEMORY, "no memory to open %s", driver->name);
+        if (good) (void)kni_fail(KN_ERROR_MEMORY, "no memory to open %s", driver->name);
         driver->close(driver);
         return NULL;
     }

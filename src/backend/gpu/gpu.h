@@ -97,6 +97,8 @@ static inline size_t kni_gpu_element_bytes(const kni_tensor *x) { return kni_byt
 
 /* KN_OK while the device can be used; else the failure told says what to do. */
 kn_status kni_gpu_usable(kni_gpu *g);
+/* Takes away from the caps what a text like "no-i64,buffers=8" names (gpu_caps.c); NULL: nothing. */
+kn_status kni_gpu_restrict(kni_ir_caps *caps, const char *text);
 /* Looks at what the driver answered: a dead context makes the device lost. Gives the status back. */
 kn_status kni_gpu_checked(kni_gpu *g, kn_status s);
 

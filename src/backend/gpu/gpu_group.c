@@ -67,7 +67,7 @@ static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
 /* The memory of an operand that dies, where the schedule allows the result to be written over it. */
 static bool reuse(const run *a, uint32_t id)
 {
-    if (a->sched->n_kernels != 1) return false;
+    if (a->sched->n_kernels != 1 || a->gpu->driver->caps.no_aliases) return false;
     const kni_sched_kernel *k = &a->sched->kernels[0];
     kni_tensor *y = kni_slot(id);
     for (uint32_t i = 0; i < k->n_buffers; i++) {
