@@ -436,6 +436,24 @@ static void guard_items(kni_narrower *n)
     kni_narrow_refuse(n, "a kernel of items has no number 'items'");
 }
 
+/* A vector of two equal words is a PACK like any other. */
+static kn_status pack_copies(kni_ir *ir)
+{
+    for (uint32_t i = 1; i < ir->n_nodes; i++) {
+        kni_ir_node *node = kni_ir_at(ir, i);
+        if (node->code != KNI_IR_VECTOR) continue;
+        kni_ir_id copied = node->a;
+        uint32_t first = ir->n_lists;
+        for (int k = 0; k < node->type.lanes; k++)
+            if (!kni_ir_list_add(ir, copied)) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel");
+        node->code = KNI_IR_PACK;
+        node->a = 0;
+        node->u.list.first = first;
+        node->u.list.count = node->type.lanes;
+    }
+    return KN_OK;
+}
+
 static void note_atomics(kni_ir *ir)
 {
     for (uint32_t i = 1; i < ir->n_nodes; i++)
@@ -455,6 +473,7 @@ static kn_status rewrite(kni_narrower *n)
     if (s == KN_OK) s = kni_narrow_order(to);
     if (s == KN_OK) s = kni_ir_simplify(to);
     if (s == KN_OK) s = kni_narrow_order(to);
+    if (s == KN_OK) s = pack_copies(to);
     if (s != KN_OK) return s;
     to->narrow = true;
     note_atomics(to);
