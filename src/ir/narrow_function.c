@@ -2,6 +2,7 @@
    another one; at the end they are put in order. */
 #include "core/allocator.h"
 #include "core/error.h"
+#include "core/objects.h"
 #include "ir/math_source.h"
 #include "ir/narrow_internal.h"
 #include <string.h>
@@ -36,8 +37,8 @@ static void bring(kni_narrower *n, const char *item)
         n->b.status = inner->b.status;
         kni_narrow_end(inner);
     }
-    if (n->b.status == KN_OK && (!module || !inner))
-        n->b.status = kni_fail(KN_ERROR_MEMORY, "no memory for a kernel");
+    if (n->b.status == KN_OK && !module) n->b.status = kni_latest_code();
+    if (n->b.status == KN_OK && !inner) n->b.status = kni_fail(KN_ERROR_MEMORY, "no memory for a kernel");
     if (inner) kni_free(inner, sizeof *inner);
     kni_ir_free(module);
 }
