@@ -161,6 +161,12 @@ static kn_status run_group(kni_gpu *g, const kni_group *group, kni_gpu_memo *mem
 
 kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
 {
+    /* f64 inside a single record is said in integers; a group of such records is better taken apart. */
+    for (int i = 0; i < group->n_records && !g->driver->caps.f64; i++)
+        for (int k = 0; k < group->records[i]->n_in + group->records[i]->n_out; k++)
+            if (group->records[i]->ids[k] != KNI_NO_SLOT &&
+                kni_slot(group->records[i]->ids[k])->type.dtype == KN_F64)
+                return KN_ERROR_UNSUPPORTED;
     if (group->kind == KNI_GROUP_PRODUCT) return kni_gpu_product_group(g, group);
     return run_group(g, group, kni_gpu_memo_of(group), NULL);
 }
