@@ -62,7 +62,8 @@ static void narrows(const char *name, int element, int stored, bool bytes)
         printf("%s: %s\n", name, kn_last_error());
         return;
     }
-    if (CHECK(kni_ir_legalise(ir, &caps) == KN_OK) && CHECK(ir->narrow) && CHECK(kni_ir_narrow_check(ir, &caps) == KN_OK))
+    if (CHECK(kni_ir_legalise(ir, &caps) == KN_OK) && CHECK(ir->narrow) &&
+        CHECK(kni_ir_narrow_check(ir, &caps) == KN_OK))
         keep_text(ir, &caps, name, stored);
     else
         printf("%s of %s: %s\n", name, kni_dtypes[stored].name, kn_last_error());
