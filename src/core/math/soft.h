@@ -92,7 +92,7 @@ static inline uint64_t kni_soft_pack(uint64_t sign, int e, uint64_t m)
     uint32_t lost = (uint32_t)m & 0x3ffu;
     uint64_t r = m >> 10;
     if (lost > 0x200u || (lost == 0x200u && ((uint32_t)r & 1u) != 0u)) r += 1;
-    return sign | ((uint64_t)(uint32_t)(r >> 52 == 0 ? 0 : biased - 1) << 52) + r;
+    return sign | (((uint64_t)(uint32_t)(r >> 52 == 0 ? 0 : biased - 1) << 52) + r);
 }
 
 /* The same of any m that is not 0. */
@@ -378,7 +378,7 @@ static inline uint32_t kni_soft_f16_f32(uint32_t u)
     if (a < 0x38800000u) shift = 13u + (0x71u - (a >> 23));
     uint32_t r = m >> shift, lost = m & ((1u << shift) - 1u), middle = 1u << (shift - 1u);
     if (lost > middle || (lost == middle && (r & 1u) != 0u)) r += 1u;
-    return sign | (a < 0x38800000u ? r : r + ((a >> 23) - 0x71u << 10));
+    return sign | (a < 0x38800000u ? r : r + (((a >> 23) - 0x71u) << 10));
 }
 
 static inline uint32_t kni_soft_bf16_f32(uint32_t u)
