@@ -208,6 +208,12 @@ typedef struct kni_ir_caps {
     uint32_t vector_bytes; /* of the widest load that pays */
 } kni_ir_caps;
 
+/* Whether every kernel of such a target is brought into the narrow form. */
+static inline bool kni_ir_wants_narrow(const kni_ir_caps *c)
+{
+    return c->narrow || c->no_bytes || !c->i64 || !c->half_storage;
+}
+
 /* ---- the life of one */
 kni_ir *kni_ir_new(const char *name); /* NULL without memory */
 void kni_ir_free(kni_ir *ir);

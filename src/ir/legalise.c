@@ -212,7 +212,7 @@ static bool is_wide_word(const kni_ir *ir, const kni_ir_caps *caps, const kni_ir
 /* Whether the target needs the narrow form: for what it lacks everywhere, or for what this kernel computes in f64. */
 static bool needs_narrow(const kni_ir *ir, const kni_ir_caps *caps)
 {
-    if (caps->narrow || caps->no_bytes || !caps->i64 || !caps->half_storage) return true;
+    if (kni_ir_wants_narrow(caps)) return true;
     for (uint32_t i = 1; i < ir->n_nodes && !caps->f64; i++)
         if (ir->nodes[i].type.dtype == KN_F64 || is_wide_word(ir, caps, &ir->nodes[i])) return true;
     return false;
