@@ -6,6 +6,8 @@
 #include <kn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { N = 1000 };
 
@@ -27,13 +29,15 @@ static void words(void)
 
 typedef kn_tensor (*op_fn)(kn_tensor a, kn_tensor b);
 
+static kn_device current;
+
 static kn_tensor power(kn_tensor a, kn_tensor b) { return kn_pow(kn_abs(a), b); }
 static kn_tensor wave(kn_tensor a, kn_tensor b) { return kn_sin(kn_mul(a, kn_mul(b, b))); }
 static kn_tensor gamma_of(kn_tensor a, kn_tensor b) { return kn_lgamma(kn_add(kn_abs(a), kn_mul(b, b))); }
 static kn_tensor compared(kn_tensor a, kn_tensor b) { return kn_less(a, b); }
-static kn_tensor sorted(kn_tensor a, kn_tensor b) { return kn_sort(kn_sub(a, b), 0); }
+static kn_tensor sorted(kn_tensor a, kn_tensor b) { return kn_sort(kn_sub(a, b), 0, false).values; }
 static kn_tensor running(kn_tensor a, kn_tensor b) { return kn_cumsum(kn_add(a, b), 0); }
-static kn_tensor summed(kn_tensor a, kn_tensor b) { return kn_sum(kn_mul(a, b), kn_axes_all(), false); }
+static kn_tensor summed(kn_tensor a, kn_tensor b) { return kn_sum(kn_mul(a, b), KN_AXES(0), false); }
 static kn_tensor in_bytes(kn_tensor a, kn_tensor b) { return kn_add(kn_cast(a, KN_I8), kn_cast(b, KN_I8)); }
 static kn_tensor in_floats(kn_tensor a, kn_tensor b)
 {
@@ -42,7 +46,7 @@ static kn_tensor in_floats(kn_tensor a, kn_tensor b)
 static kn_tensor drawn(kn_tensor a, kn_tensor b)
 {
     (void)b;
-    kn_seed(7);
+    kn_seed(current, 7);
     return kn_add(kn_cast(a, KN_F32), kn_random_uniform(KN_SHAPE(N), 0, 1, KN_F32));
 }
 
@@ -53,7 +57,7 @@ static const struct {
 } ops[] = {{"add", kn_add, true, true},
            {"mul", kn_mul, true, true},
            {"div", kn_div, false, false},
-           {"floor_divide", kn_floor_divide, true, true},
+           {"floor_div", kn_floor_div, true, true},
            {"remainder", kn_remainder, true, true},
            {"less", compared, true, true},
            {"sort", sorted, true, true},
@@ -75,7 +79,7 @@ static int64_t result(op_fn op, const int64_t *a, const int64_t *b, kn_dtype dty
     static unsigned char bytes[8 * N];
     int64_t n = kn_count(r);
     kn_dtype made = kn_dtype_of(r);
-    bool good = n <= N && kn_read(r, bytes, sizeof bytes) == KN_OK;
+    bool good = n <= N && kn_read(r, bytes, (size_t)kn_dtype_bytes(made, n)) == KN_OK;
     if (!good) printf("%s\n", kn_last_error());
     if (good) kni_convert(y, KN_F64, 1, bytes, (int)made, 1, n);
     kn_scope_end(scope, KN_NONE);
@@ -94,9 +98,9 @@ static void agrees(kn_device device, int which, kn_dtype dtype)
         state = state * 6364136223846793005u + 1442695040888963407u;
         b[i] = wide ? (int64_t)state >> state % 61 : (int64_t)(state >> 40) % 10 - 5;
     }
-    kn_device_use(kn_device_cpu());
+    kn_device_use(current = kn_device_cpu());
     int64_t n = result(ops[which].op, a, b, dtype, want);
-    kn_device_use(device);
+    kn_device_use(current = device);
     CHECK(n >= 0 && result(ops[which].op, a, b, dtype, got) == n);
     int wrong = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -128,6 +132,7 @@ static void computes(void)
     for (int i = 0; i < KNI_COUNT(ops); i++)
         for (int k = 0; k < KNI_COUNT(dtypes); k++)
             if (ops[i].integers || kn_dtype_is_float(dtypes[k])) agrees(d, i, dtypes[k]);
+    kn_scope scope = kn_scope_begin();
     kn_device_use(d);
     double two[2] = {1, 2}, back[2];
     kn_tensor x = kn_from(two, KN_F64, KN_SHAPE(2));
@@ -135,8 +140,9 @@ static void computes(void)
     unsetenv("KN_FALLBACK");
     x = kn_from(two, KN_F64, KN_SHAPE(2));
     CHECK(kn_read(kn_add(x, x), back, sizeof back) == KN_OK && back[0] == 2 && back[1] == 4);
+    kn_scope_end(scope, KN_NONE);
     kn_device_use(kn_device_cpu());
-    CHECK(kn_device_close(d) == KN_OK);
+    kn_device_close(d);
 }
 
 /* Two buffers are less than a sum takes: the CPU makes it. */
@@ -144,26 +150,34 @@ static void falls_back(void)
 {
     kn_device d = opened("no-i64,buffers=2");
     if (!d) return;
+    kn_scope scope = kn_scope_begin();
     float two[2] = {1, 2}, back[2] = {0, 0};
     kn_device_use(d);
-    kn_tensor x = kn_from(two, KN_F32, KN_SHAPE(2)), y = kn_from(two, KN_F32, KN_SHAPE(2));
+    kn_tensor x = kn_from(two, KN_F32, KN_SHAPE(2)), y = kn_keep(kn_from(two, KN_F32, KN_SHAPE(2)));
     kn_tensor sum = kn_keep(kn_mul(kn_add(x, y), kn_exp(y)));
     CHECK(kn_read(sum, back, sizeof back) == KN_OK && back[0] > 5.43f && back[0] < 5.44f);
     setenv("KN_FALLBACK", "off", 1);
     x = kn_from(two, KN_F32, KN_SHAPE(2));
-    y = kn_from(two, KN_F32, KN_SHAPE(2));
     CHECK_ERROR(kn_read(kn_add(x, y), back, sizeof back), "has no kernel for it");
     unsetenv("KN_FALLBACK");
-    kn_drop(sum);
+    kn_scope_end(scope, KN_NONE);
     kn_device_use(kn_device_cpu());
-    CHECK(kn_device_close(d) == KN_OK);
+    kn_device_close(d);
 }
 
 int main(void)
 {
     words();
+    /* A device is opened once in a process, with the caps of then. */
+    fflush(NULL);
+    pid_t child = fork();
+    int status = 1;
+    if (child == 0) {
+        falls_back();
+        _exit(check_report() != 0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
     computes();
-    falls_back();
     unsetenv("KN_CAPS");
     return check_report();
 }
