@@ -122,7 +122,8 @@ uint32_t kni_ir_table(kni_ir_builder *b, const char *name, int dtype)
 
 void kni_ir_table_add(kni_ir_builder *b, uint32_t table, uint64_t bits)
 {
-    for (uint32_t i = 0; b->status == KN_OK && i < (uint32_t)kni_bytes_of(b->ir->bindings[table].dtype); i += 4)
+    for (uint32_t i = 0; b->status == KN_OK && i < (uint32_t)kni_bytes_of(b->ir->bindings[table].dtype);
+         i += 4)
         if (!kni_ir_word_add(b->ir, (uint32_t)(bits >> i * 8))) no_memory(b);
     if (b->status == KN_OK) b->ir->bindings[table].length++;
 }
