@@ -316,13 +316,6 @@ static bool known_call(kni_mathc_reader *r, const char *name, const kni_mathc_va
     return false;
 }
 
-static const char *item_text(const char *name)
-{
-    for (int i = 0; i < kni_ir_item_count; i++)
-        if (!strcmp(kni_ir_items[i].name, name)) return kni_ir_items[i].text;
-    return NULL;
-}
-
 static kni_mathc_value call_function(kni_mathc_reader *r, uint32_t number, const char *text,
                                      const kni_mathc_value *x, int n)
 {
@@ -353,7 +346,8 @@ static kni_mathc_value call(kni_mathc_reader *r, const char *name)
     kni_mathc_value x[KNI_IR_MAX_ARGUMENTS] = {{{0}, 0, {0}}}, v = {{0}, 0, {0}};
     int n = read_arguments(r, x);
     if (r->b.status || known_call(r, name, x, n, &v)) return v;
-    const char *text = item_text(name);
+    int item = kni_ir_item_find(name);
+    const char *text = item < 0 ? NULL : kni_ir_items[item].text;
     for (uint32_t i = 0; text && i < r->b.ir->n_functions; i++)
         if (!strcmp(r->b.ir->functions[i].name, name)) return call_function(r, i, text, x, n);
     if (text) return kni_mathc_inline(r, text, x, n);

@@ -6,22 +6,7 @@
 #include "ir/prelude_table.h"
 #include <string.h>
 
-static int find_item(const char *name)
-{
-    int low = 0, high = kni_ir_item_count;
-    while (low < high) {
-        int middle = low + (high - low) / 2, order;
-        order = strcmp(name, kni_ir_items[kni_ir_items_by_name[middle]].name);
-        if (order == 0) return kni_ir_items_by_name[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return -1;
-}
-
-bool kni_ir_math_has(const char *item) { return find_item(item) >= 0; }
+bool kni_ir_math_has(const char *item) { return kni_ir_item_find(item) >= 0; }
 
 void kni_mathc_fail(kni_mathc_reader *r, const char *what)
 {
@@ -140,7 +125,7 @@ static bool struct_type(kni_mathc_reader *r, kni_mathc_type *type)
     if (n < 4 || n >= KNI_MATHC_NAME || memcmp(r->token, "kni_", 4)) return false;
     memcpy(name, r->token, n);
     name[n] = 0;
-    int item = find_item(name);
+    int item = kni_ir_item_find(name);
     if (item < 0 || strncmp(kni_ir_items[item].text, "typedef struct", 14)) return false;
     kni_mathc_reader inner = {.at = strchr(kni_ir_items[item].text, '{') + 1};
     *type = (kni_mathc_type){.names = inner.at};
@@ -545,7 +530,7 @@ static void make(kni_mathc_reader *r, const kni_ir_item *item)
 kni_ir *kni_ir_math_module(const char *name)
 {
     bool wanted[KNI_IR_MAX_ITEMS] = {false};
-    int last = find_item(name);
+    int last = kni_ir_item_find(name);
     kni_mathc_reader *r = last < 0 ? NULL : kni_allocate(sizeof *r);
     if (!r) {
         if (last < 0) (void)kni_fail(KN_ERROR_INTERNAL, "the math library has no function %s", name);
