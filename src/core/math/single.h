@@ -424,8 +424,23 @@ static inline float kni_single_cos_f32(float x)
 
 static inline float kni_single_tangent(float hi, float lo, uint32_t quadrant)
 {
-    float s = kni_single_sine(hi, lo), c = kni_single_cosine(hi, lo);
-    return (quadrant & 1u) == 0u ? s / c : -(c / s);
+    float z = hi * hi;
+    float p = 2.7181216e-06f;
+    p = p * z - 0.000198393347f;
+    p = p * z + 0.00833329f;
+    p = p * z - 0.166666657f;
+    kni_single2 s = kni_single_fast_sum(hi, hi * z * p + lo);
+    float q = 2.44384038e-05f;
+    q = q * z - 0.00138878601f;
+    q = q * z + 0.0416666456f;
+    float half_ = 0.5f * z, w = 1.0f - half_;
+    kni_single2 c = kni_single_fast_sum(w, ((1.0f - w) - half_) + (z * z * q - hi * lo));
+    int even = (quadrant & 1u) == 0u;
+    float n = even ? s.hi : -c.hi, n_lo = even ? s.lo : -c.lo;
+    float d = even ? c.hi : s.hi, d_lo = even ? c.lo : s.lo;
+    float y = n / d;
+    kni_single2 back = kni_single_product(y, d);
+    return y + (((n - back.hi) - back.lo) + (n_lo - y * d_lo)) / d;
 }
 
 static inline float kni_single_tan_f32(float x)
