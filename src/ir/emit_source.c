@@ -307,6 +307,7 @@ kn_status kni_ir_emit_part(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_tex
 {
     const kni_dialect *dialect = kni_dialect_of(caps->dialect);
     if (!dialect) return kni_fail(KN_ERROR_ARGUMENT, "kernel %s: no such dialect", ir->name);
+    if (dialect->print) return dialect->print(ir, caps, text);
     kni_ir_emitter *e = kni_allocate(sizeof *e);
     if (!e) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel's text");
     memset(e, 0, sizeof *e);

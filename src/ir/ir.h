@@ -190,9 +190,17 @@ typedef enum kni_ir_dialect {
     KNI_IR_C,
     KNI_IR_CUDA,
     KNI_IR_OPENCL,
-    KNI_IR_C99, /* freestanding, by any compiler of the gcc family and with any options */
+    KNI_IR_C99,   /* freestanding, by any compiler of the gcc family and with any options */
+    KNI_IR_SPIRV, /* a binary of Vulkan 1.1, from the narrow form */
     KNI_IR_DIALECTS
 } kni_ir_dialect;
+
+/* What floats are asked to do where a device lets one choose. */
+enum {
+    KNI_IR_FLOAT_KEEPS_TINY = 1,    /* subnormal numbers stay */
+    KNI_IR_FLOAT_KEEPS_SPECIAL = 2, /* NaN, infinities and the sign of 0 are themselves */
+    KNI_IR_FLOAT_ROUNDS = 4         /* to the nearest, ties to even */
+};
 
 typedef struct kni_ir_caps {
     uint8_t dialect;
@@ -203,7 +211,8 @@ typedef struct kni_ir_caps {
     uint32_t max_buffers;        /* of a kernel, the fault cell counted; 0: no bound */
     uint32_t param_bytes;        /* the most of a launch; 0: no bound */
     bool subgroups, atomics, float_atomics, tiles;
-    uint32_t subgroup; /* its size, 1 where there is none */
+    uint8_t float_modes; /* of the bits above */
+    uint32_t subgroup;   /* its size, 1 where there is none */
     uint32_t max_workgroup, shared_bytes;
     uint32_t vector_bytes; /* of the widest load that pays */
 } kni_ir_caps;
@@ -236,6 +245,7 @@ typedef struct kni_ir_text {
 /* %s %d %u %lld %llu %c %% and %r: a double, the shortest text that reads back as it, always with a point or an
    exponent ("1.0", "1e-05"); inf, -inf and nan are written so. */
 void kni_ir_text_add(kni_ir_text *text, const char *format, ...);
+void kni_ir_text_add_bytes(kni_ir_text *text, const void *bytes, size_t n);
 void kni_ir_text_free(kni_ir_text *text);
 
 /* The IR itself, for people and golden tests. */

@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char *const targets[KNI_IR_DIALECTS] = {"C", "CUDA", "OpenCL", "C99"};
+static const char *const targets[KNI_IR_DIALECTS] = {"C", "CUDA", "OpenCL", "C99", "Vulkan"};
 
 static kn_status refuse(const kni_ir *ir, const kni_ir_node *node, const char *format, ...)
 {
