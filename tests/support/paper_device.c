@@ -203,9 +203,8 @@ static kn_status sync_paper(kni_driver *d)
 /* ---- kernels */
 
 /* The entry's parameters: constant ones are only read, the one for faults is the last. */
-static void read_parameters(kni_module *m, const char *text, size_t bytes, const char *entry)
+static void read_parameters(kni_module *m, const char *text, const char *entry)
 {
-    (void)bytes;
     const char *at = strstr(text, "__global__");
     char name[128];
     size_t n = strlen(entry);
@@ -223,7 +222,7 @@ static void read_parameters(kni_module *m, const char *text, size_t bytes, const
     }
 }
 
-static kni_module *compile(kni_driver *d, const char *text, size_t text_bytes, const char *entry)
+static kni_module *compile(kni_driver *d, const char *text, size_t bytes, const char *entry)
 {
     paper_now.compiles++;
     d->loaded += paper_do.on_disk;
@@ -232,7 +231,7 @@ static kni_module *compile(kni_driver *d, const char *text, size_t text_bytes, c
         return NULL;
     }
     kni_module *m = calloc(1, sizeof *m);
-    m->hash = mix(2166136261u, text, strlen(text));
+    m->hash = mix(2166136261u, text, bytes);
     read_parameters(m, text, entry);
     return m;
 }

@@ -148,6 +148,8 @@ void kni_gpu_free_cells(kni_gpu *g);
 
 /* ---- kernels (gpu_kernel.c) */
 uint64_t kni_gpu_hash(const void *bytes, size_t n);
+/* Writes a kernel to the folder that KN_KERNEL_FOLDER names, if it does. */
+void kni_gpu_dump(const kni_gpu *g, const char *name, const char *text, size_t bytes);
 enum { KNI_GPU_KEY = 4096 };
 struct kni_gpu_kernel {
     uint64_t hash;
