@@ -64,6 +64,13 @@ static void find_limits(vulkan *v, const vk_limits *l)
     memcpy(v->max_groups, l->max_groups, sizeof v->max_groups);
 }
 
+/* Vulkan does not tell how many processors a device has, only what kind it is. The number decides into how many parts a long sum is cut. */
+static uint32_t processors_of(uint32_t kind)
+{
+    enum { INTEGRATED = 1, PROCESSOR = 4 };
+    return kind == PROCESSOR ? 4 : kind == INTEGRATED ? 16 : 64;
+}
+
 static void describe(vulkan *v, const vk_properties *p)
 {
     kni_text text = {v->driver.description, sizeof v->driver.description, 0};
@@ -167,9 +174,9 @@ static kni_driver *open_driver(const kni_vulkan_api *api, vk_adapter adapter, ui
     kni_text_format(&text, "vulkan:%d", number);
     v->driver.name = v->spec;
     v->driver.self = v;
-    v->driver.processors = 16; /* Vulkan does not tell */
     api->properties(adapter, &properties);
     describe(v, &properties);
+    v->driver.processors = processors_of(properties.kind);
     find_limits(v, &properties.limits);
     int32_t status = make_device(v);
     if (status) (void)kni_vulkan_failed(v, "opening the device", status);
