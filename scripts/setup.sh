@@ -52,6 +52,9 @@ aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 - libc6-dev-arm64-cross
 - ocl-icd-libopencl1
 - pocl-opencl-icd
+- libvulkan1
+- mesa-vulkan-drivers
+spirv-val spirv-tools
 ROWS
 }
 

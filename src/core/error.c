@@ -489,6 +489,18 @@ const char *kni_failure_taken(void)
     return kni_failure_latest();
 }
 
+void kni_error_excuse(void)
+{
+    (void)kni_failure_taken();
+    kni_thread_self()->excused = kni_error_number();
+}
+
+bool kni_error_excused(void)
+{
+    uint64_t number = kni_error_number();
+    return number && kni_thread_self()->excused == number;
+}
+
 const char *kn_status_name(kn_status status)
 {
     static const char *const names[] = {"ok",       "argument", "shape",  "dtype",       "handle",

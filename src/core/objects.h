@@ -83,6 +83,10 @@ bool kni_object_signal(const void *handle, const kni_object_kind *kind, void (*a
 const char *kni_failure_taken(void);
 /* The number of the thread's latest failure, 0 before the first; each has another one. */
 uint64_t kni_error_number(void);
+/* The thread's latest failure says why a device does not run a record, and is none if something else runs it: it is not logged by
+   itself, and kni_error_excused() holds until the next failure. */
+void kni_error_excuse(void);
+bool kni_error_excused(void);
 /* The code of the thread's latest failure. */
 kn_status kni_latest_code(void);
 /* The status that a function of the user's returned, `before` being kni_error_number() before it ran. A failure without a text gets

@@ -124,6 +124,7 @@ typedef struct kni_thread {
     bool line_wanted;       /* something in the history waits for the line of the call that is in progress */
     const char *ends_by;    /* the function that ends tensors for the user, NULL: none; see KNI_ENDS */
     uint32_t last_error;    /* 1 + index of the latest failure */
+    uint64_t excused;       /* the number of a failure that kni_error_excuse() took back */
     uint32_t *scopes;       /* head slot of each scope's list; [0] is the root */
     uint32_t root_scope;    /* used while scopes is NULL */
     uint32_t depth, scope_capacity;

@@ -108,6 +108,26 @@ uint32_t kni_ir_array(kni_ir_builder *b, const char *name, int dtype, int space,
     return b->ir->n_bindings - 1;
 }
 
+uint32_t kni_ir_table(kni_ir_builder *b, const char *name, int dtype)
+{
+    if (kni_bytes_of(dtype) % 4) kni_ir_fail(b, "table '%s' is of words", name);
+    kni_ir_binding *k = add_binding(b, name, dtype);
+    if (!k) return 0;
+    k->space = KNI_IR_TABLE;
+    k->access = KNI_IR_READ;
+    k->length = 0;
+    k->first = b->ir->n_words;
+    return b->ir->n_bindings - 1;
+}
+
+void kni_ir_table_add(kni_ir_builder *b, uint32_t table, uint64_t bits)
+{
+    for (uint32_t i = 0; b->status == KN_OK && i < (uint32_t)kni_bytes_of(b->ir->bindings[table].dtype);
+         i += 4)
+        if (!kni_ir_word_add(b->ir, (uint32_t)(bits >> i * 8))) no_memory(b);
+    if (b->status == KN_OK) b->ir->bindings[table].length++;
+}
+
 uint32_t kni_ir_param_add(kni_ir_builder *b, const char *name, int dtype, uint32_t count)
 {
     if (b->status != KN_OK) return 0;

@@ -29,6 +29,9 @@ void kni_ir_fail(kni_ir_builder *b, const char *format, ...);
 uint32_t kni_ir_buffer(kni_ir_builder *b, const char *name, int dtype, int access);
 /* An array of the kernel itself: KNI_IR_SHARED or KNI_IR_PRIVATE. */
 uint32_t kni_ir_array(kni_ir_builder *b, const char *name, int dtype, int space, int64_t length);
+/* An array of constants, which functions read too; what is added goes to the table that was made last. */
+uint32_t kni_ir_table(kni_ir_builder *b, const char *name, int dtype);
+void kni_ir_table_add(kni_ir_builder *b, uint32_t table, uint64_t bits);
 uint32_t kni_ir_param_add(kni_ir_builder *b, const char *name, int dtype, uint32_t count);
 /* The params every item kernel has first: `items` (I64) and, for each buffer, `offset_<name>` (I64), its first element.
    Called once, after the buffers. Loads and stores of the builder add the offset by themselves. */

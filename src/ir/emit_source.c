@@ -50,6 +50,25 @@ static void params_type(kni_ir_emitter *e)
     kni_ir_emit_add(e, "};\n\n");
 }
 
+/* Constants of the module, before the functions that read them. */
+static void tables(kni_ir_emitter *e)
+{
+    for (uint32_t i = e->ir->n_buffers; i < e->ir->n_bindings; i++) {
+        const kni_ir_binding *k = &e->ir->bindings[i];
+        if (k->space != KNI_IR_TABLE || !e->array_owner[i]) continue;
+        kni_ir_text_add(e->text, "KNI_TABLE %s ", kni_dialect_storage_type(k->dtype));
+        kni_ir_emit_user_name(e, k->name);
+        kni_ir_text_add(e->text, "[%lld] = {", (long long)k->length);
+        for (int64_t j = 0; j < k->length; j++)
+            kni_ir_text_add(e->text, "%s%uu",
+                            !j       ? ""
+                            : j % 10 ? ", "
+                                     : ",\n    ",
+                            e->ir->words[k->first + j]);
+        kni_ir_emit_add(e, "};\n\n");
+    }
+}
+
 /* ---- functions of the user */
 
 static void private_arrays(kni_ir_emitter *e)
@@ -88,6 +107,10 @@ static void builtins(kni_ir_emitter *e)
                                         [KNI_IR_GROUPS] = "int64_t groups",
                                         [KNI_IR_LOCAL] = "int32_t member",
                                         [KNI_IR_LANE_ID] = "int32_t lane"};
+    static const char *const narrow[] = {[KNI_IR_GROUP] = "uint32_t group",
+                                         [KNI_IR_GROUPS] = "uint32_t groups",
+                                         [KNI_IR_LOCAL] = "uint32_t member",
+                                         [KNI_IR_LANE_ID] = "uint32_t lane"};
     bool tiles = false;
     for (uint32_t i = 0; i < e->n_order; i++) tiles |= e->ir->nodes[e->order[i]].code == KNI_IR_TILE;
     for (int b = KNI_IR_GROUP; b <= KNI_IR_LANE_ID; b++) {
@@ -95,7 +118,7 @@ static void builtins(kni_ir_emitter *e)
         for (int axis = 0; axis < 3 && names[b]; axis++) {
             if (!(axes >> axis & 1)) continue;
             char number[2] = {axis ? (char)('0' + axis) : (char)0, 0};
-            kni_ir_text_add(e->text, "    const %s%s = ", names[b], number);
+            kni_ir_text_add(e->text, "    const %s%s = ", e->ir->narrow ? narrow[b] : names[b], number);
             kni_ir_emit_add(e, b == KNI_IR_LANE_ID && (e->caps->subgroup <= 1 || !e->caps->subgroups)
                                    ? "0"
                                    : e->dialect->builtins[b][axis]);
@@ -146,6 +169,9 @@ static void parallel_entry(kni_ir_emitter *e)
     private_arrays(e);
     if (ir->workgroup) {
         builtins(e);
+    } else if (ir->narrow) {
+        kni_ir_text_add(e->text, "    const uint32_t item = (uint32_t)(%s);\n",
+                        e->dialect->builtins[KNI_IR_ITEM][0]);
     } else if (items_param(ir) < 0) {
         kni_ir_emit_fail(e, NULL, "a kernel of items has no number 'items'");
     } else {
@@ -182,8 +208,10 @@ static void serial_entry(kni_ir_emitter *e)
     if (!ir->param_bytes) kni_ir_emit_add(e, "    (void)params;\n");
     if (e->wants_groups) kni_ir_text_add(e->text, "    const int64_t *shape = buffers[%u];\n", ir->n_buffers);
     if (!ir->workgroup) {
-        kni_ir_emit_add(e, "    for (int64_t item = begin; item < end; item++) {\n");
+        const char *item = ir->narrow ? "number" : "item";
+        kni_ir_text_add(e->text, "    for (int64_t %s = begin; %s < end; %s++) {\n", item, item, item);
         e->indent = 2;
+        if (ir->narrow) kni_ir_emit_add(e, "        const uint32_t item = (uint32_t)number;\n");
         private_arrays(e);
         kni_ir_emit_block(e, ir->body);
         if (e->item_left) kni_ir_emit_add(e, "    next_item:;\n");
@@ -262,6 +290,7 @@ static kn_status print(kni_ir_emitter *e, kni_ir_text *text)
     kni_ir_text body = {0};
     e->text = &body;
     e->status = kni_ir_emit_plan(e);
+    if (e->status == KN_OK) tables(e);
     for (uint32_t i = 0; e->status == KN_OK && i < e->ir->n_functions; i++) user_function(e, i);
     e->values = e->variables = e->counters = 0;
     if (e->status == KN_OK && e->dialect->serial) serial_entry(e);
@@ -278,6 +307,7 @@ kn_status kni_ir_emit_part(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_tex
 {
     const kni_dialect *dialect = kni_dialect_of(caps->dialect);
     if (!dialect) return kni_fail(KN_ERROR_ARGUMENT, "kernel %s: no such dialect", ir->name);
+    if (dialect->print) return dialect->print(ir, caps, text);
     kni_ir_emitter *e = kni_allocate(sizeof *e);
     if (!e) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel's text");
     memset(e, 0, sizeof *e);

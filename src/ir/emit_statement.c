@@ -13,7 +13,7 @@ static void lanes_of(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = &e->ir->nodes[id];
     bool native = e->dialect->native_vectors;
-    if (node->type.lanes == 1) {
+    if (node->type.lanes == 1 || node->code == KNI_IR_CALL) {
         kni_ir_emit_definition(e, id, 0);
         return;
     }

@@ -215,17 +215,22 @@ static const infix guarded[] = {
     {"div", " / ", KNI_LEVEL_PRODUCT, false, false, true},
     {"fmod", " % ", KNI_LEVEL_PRODUCT, false, false, true},
     {"shr", " >> ", KNI_LEVEL_SHIFT, false, false, true},
+    {"shl", " << ", KNI_LEVEL_SHIFT, false, false, true}, /* of narrow kernels alone */
 };
+enum { SHL = 3 };
 
 static const infix *unguarded(const kni_ir_emitter *e, const kni_ir_node *node, const char *name)
 {
     const kni_ir_node *by = &e->ir->nodes[node->b];
+    size_t n = sizeof guarded / sizeof *guarded, last = e->ir->narrow ? n : SHL;
+    for (size_t i = 0; e->ir->narrow && i < n; i++)
+        if (!strcmp(guarded[i].word, name)) return &guarded[i];
     if (by->code == KNI_IR_VECTOR) by = &e->ir->nodes[by->a];
     bool size = by->code == KNI_IR_BUILTIN && (by->index == KNI_IR_LOCALS || by->index == KNI_IR_LANES);
     if (!node->b || !(size || by->code == KNI_IR_CONSTANT) || kni_is_float(by->type.dtype)) return NULL;
     int64_t most = name[0] == 's' ? kni_dtypes[by->type.dtype].bits - 1 : INT64_MAX;
     if (!size && (by->u.whole < (name[0] != 's') || by->u.whole > most)) return NULL;
-    for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++)
+    for (size_t i = 0; i < last; i++)
         if (!strcmp(guarded[i].word, name)) return &guarded[i];
     return NULL;
 }
@@ -306,7 +311,9 @@ static void builtin(kni_ir_emitter *e, const kni_ir_node *node, int level)
         constant(e, &number, level);
         return;
     }
-    int natural = node->index == KNI_IR_LOCAL || node->index == KNI_IR_LANE_ID ? KN_I32 : KN_I64;
+    int natural = e->ir->narrow                                                  ? KN_U32
+                  : node->index == KNI_IR_LOCAL || node->index == KNI_IR_LANE_ID ? KN_I32
+                                                                                 : KN_I64;
     bool closes;
     kni_ir_emit_cast_begin(e, node->type.dtype, natural, level, &closes);
     kni_ir_emit_add(e, names[node->index]);

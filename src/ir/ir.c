@@ -62,6 +62,13 @@ bool kni_ir_list_add(kni_ir *ir, kni_ir_id id)
     return true;
 }
 
+bool kni_ir_word_add(kni_ir *ir, uint32_t word)
+{
+    if (!grow((void **)&ir->words, ir->n_words, &ir->word_room, sizeof *ir->words)) return false;
+    ir->words[ir->n_words++] = word;
+    return true;
+}
+
 kni_ir_function *kni_ir_new_function(kni_ir *ir)
 {
     if (!grow((void **)&ir->functions, ir->n_functions, &ir->function_room, sizeof *ir->functions))
@@ -111,6 +118,7 @@ void kni_ir_free(kni_ir *ir)
     if (ir->nodes) kni_free(ir->nodes, ir->node_room * sizeof *ir->nodes);
     if (ir->blocks) kni_free(ir->blocks, ir->block_room * sizeof *ir->blocks);
     if (ir->lists) kni_free(ir->lists, ir->list_room * sizeof *ir->lists);
+    if (ir->words) kni_free(ir->words, ir->word_room * sizeof *ir->words);
     if (ir->functions) kni_free(ir->functions, ir->function_room * sizeof *ir->functions);
     kni_free(ir, sizeof *ir);
 }
@@ -135,6 +143,7 @@ kni_ir *kni_ir_copy(const kni_ir *ir)
     good &=
         copy_array((void **)&copy->blocks, ir->blocks, ir->n_blocks, &copy->block_room, sizeof *ir->blocks);
     good &= copy_array((void **)&copy->lists, ir->lists, ir->n_lists, &copy->list_room, sizeof *ir->lists);
+    good &= copy_array((void **)&copy->words, ir->words, ir->n_words, &copy->word_room, sizeof *ir->words);
     good &= copy_array((void **)&copy->functions, ir->functions, ir->n_functions, &copy->function_room,
                        sizeof *ir->functions);
     if (good) return copy;

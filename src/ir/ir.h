@@ -115,8 +115,19 @@ typedef struct kni_ir_block {
     kni_ir_id first, last;
 } kni_ir_block;
 
-typedef enum kni_ir_space { KNI_IR_GLOBAL, KNI_IR_SHARED /* by a workgroup */, KNI_IR_PRIVATE } kni_ir_space;
-enum { KNI_IR_READ = 1, KNI_IR_WRITE = 2, KNI_IR_ALIASES = 4 /* may be the memory of another binding */ };
+typedef enum kni_ir_space {
+    KNI_IR_GLOBAL,
+    KNI_IR_SHARED, /* by a workgroup */
+    KNI_IR_PRIVATE,
+    KNI_IR_TABLE, /* constants of the module */
+    KNI_IR_SPACES
+} kni_ir_space;
+enum {
+    KNI_IR_READ = 1,
+    KNI_IR_WRITE = 2,
+    KNI_IR_ALIASES = 4, /* may be the memory of another binding */
+    KNI_IR_ATOMICS = 8  /* of a narrow kernel: ATOMIC nodes use it */
+};
 
 /* A buffer given at launch, or an array of the kernel itself. */
 typedef struct kni_ir_binding {
@@ -127,6 +138,7 @@ typedef struct kni_ir_binding {
         aligned; /* all that vectors begin at are multiples of so many elements; 1 where nothing is known */
     int64_t
         length; /* of an array; of a buffer the name of its element count is `<name>_length` when checked, else -1 */
+    uint32_t first; /* of a table: its first word in the module's words, low words first */
 } kni_ir_binding;
 
 /* A number, or a small array of numbers, the same for the whole launch. They lie in one block of bytes in order, each
@@ -138,7 +150,7 @@ typedef struct kni_ir_param {
     uint32_t offset;
 } kni_ir_param;
 
-enum { KNI_IR_MAX_BINDINGS = 128, KNI_IR_MAX_PARAMS = 192, KNI_IR_MAX_ARGUMENTS = 16 };
+enum { KNI_IR_MAX_BINDINGS = 128, KNI_IR_MAX_PARAMS = 192, KNI_IR_MAX_ARGUMENTS = 32 };
 
 typedef struct kni_ir_function {
     char name[48];
@@ -158,6 +170,8 @@ typedef struct kni_ir {
     uint32_t n_blocks, block_room;
     kni_ir_id *lists;
     uint32_t n_lists, list_room;
+    uint32_t *words; /* of tables */
+    uint32_t n_words, word_room;
     kni_ir_function *functions;
     uint32_t n_functions, function_room;
     kni_ir_binding bindings[KNI_IR_MAX_BINDINGS]; /* global buffers first, in the order of the launch */
@@ -168,6 +182,7 @@ typedef struct kni_ir {
     uint32_t workgroup; /* invocations of a workgroup; 0: one for each item, the target chooses */
     bool reports;       /* has REPORT nodes: the launch gets a fault cell */
     uint32_t vector;    /* items are taken so many at a time when not 0 (pointwise kernels) */
+    bool narrow;        /* in the form of docs/adding-a-device.md: 32 bits, no prelude */
 } kni_ir;
 
 /* What a target can do and how it is written. */
@@ -175,18 +190,38 @@ typedef enum kni_ir_dialect {
     KNI_IR_C,
     KNI_IR_CUDA,
     KNI_IR_OPENCL,
-    KNI_IR_C99, /* freestanding, by any compiler of the gcc family and with any options */
+    KNI_IR_C99,   /* freestanding, by any compiler of the gcc family and with any options */
+    KNI_IR_SPIRV, /* a binary of Vulkan 1.1, from the narrow form */
     KNI_IR_DIALECTS
 } kni_ir_dialect;
 
+/* What floats are asked to do where a device lets one choose. */
+enum {
+    KNI_IR_FLOAT_KEEPS_TINY = 1,    /* subnormal numbers stay */
+    KNI_IR_FLOAT_KEEPS_SPECIAL = 2, /* NaN, infinities and the sign of 0 are themselves */
+    KNI_IR_FLOAT_ROUNDS = 4         /* to the nearest, ties to even */
+};
+
 typedef struct kni_ir_caps {
     uint8_t dialect;
-    bool f64, i64, half_storage; /* half_storage: 16-bit floats can be addressed in memory */
+    bool f64, i64, half_storage; /* half_storage: 16-bit elements can be addressed in memory */
+    bool no_bytes;               /* 8-bit ones cannot */
+    bool narrow;                 /* kernels are wanted in the narrow form in any case */
+    bool no_aliases;             /* memory that a launch writes is bound once */
+    uint32_t max_buffers;        /* of a kernel, the fault cell counted; 0: no bound */
+    uint32_t param_bytes;        /* the most of a launch; 0: no bound */
     bool subgroups, atomics, float_atomics, tiles;
-    uint32_t subgroup; /* its size, 1 where there is none */
+    uint8_t float_modes; /* of the bits above */
+    uint32_t subgroup;   /* its size, 1 where there is none */
     uint32_t max_workgroup, shared_bytes;
     uint32_t vector_bytes; /* of the widest load that pays */
 } kni_ir_caps;
+
+/* Whether every kernel of such a target is brought into the narrow form. */
+static inline bool kni_ir_wants_narrow(const kni_ir_caps *c)
+{
+    return c->narrow || c->no_bytes || !c->i64 || !c->half_storage;
+}
 
 /* ---- the life of one */
 kni_ir *kni_ir_new(const char *name); /* NULL without memory */
@@ -210,6 +245,7 @@ typedef struct kni_ir_text {
 /* %s %d %u %lld %llu %c %% and %r: a double, the shortest text that reads back as it, always with a point or an
    exponent ("1.0", "1e-05"); inf, -inf and nan are written so. */
 void kni_ir_text_add(kni_ir_text *text, const char *format, ...);
+void kni_ir_text_add_bytes(kni_ir_text *text, const void *bytes, size_t n);
 void kni_ir_text_free(kni_ir_text *text);
 
 /* The IR itself, for people and golden tests. */

@@ -23,6 +23,7 @@ kni_ir_id kni_ir_new_node(kni_ir *ir);
 uint32_t kni_ir_new_block(kni_ir *ir);
 kni_ir_function *kni_ir_new_function(kni_ir *ir);
 bool kni_ir_list_add(kni_ir *ir, kni_ir_id id);
+bool kni_ir_word_add(kni_ir *ir, uint32_t word);
 void kni_ir_append(kni_ir *ir, uint32_t block, kni_ir_id id);
 
 /* One row for each code. operands: of a, b and c a letter each: v a value, t one truth, p one integer, d a variable,

@@ -158,7 +158,7 @@ static void print_block(printer *p, uint32_t block)
 
 static void print_head(printer *p)
 {
-    static const char *const spaces[] = {"buffer", "shared", "private"};
+    static const char *const spaces[] = {"buffer", "shared", "private", "table"};
     const kni_ir *ir = p->ir;
     kni_ir_text_add(p->text, "kernel %s", ir->name);
     if (ir->workgroup) kni_ir_text_add(p->text, " workgroup %u", ir->workgroup);

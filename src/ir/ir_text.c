@@ -214,6 +214,11 @@ void kni_ir_text_add(kni_ir_text *t, const char *format, ...)
     va_end(arguments);
 }
 
+void kni_ir_text_add_bytes(kni_ir_text *t, const void *bytes, size_t n)
+{
+    if (n) put(t, bytes, n);
+}
+
 void kni_ir_text_free(kni_ir_text *t)
 {
     if (t->data) kni_free(t->data, t->room);

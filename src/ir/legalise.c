@@ -4,12 +4,13 @@
 #include "core/text.h"
 #include "ir/emitter.h"
 #include "ir/ir_internal.h"
+#include "ir/narrow.h"
 #include "ir/prelude.h"
 #include "ops/body.h"
 #include <stdarg.h>
 #include <string.h>
 
-static const char *const targets[KNI_IR_DIALECTS] = {"C", "CUDA", "OpenCL", "C99"};
+static const char *const targets[KNI_IR_DIALECTS] = {"C", "CUDA", "OpenCL", "C99", "Vulkan"};
 
 static kn_status refuse(const kni_ir *ir, const kni_ir_node *node, const char *format, ...)
 {
@@ -62,18 +63,6 @@ static kn_status check_node(const kni_ir *ir, const kni_ir_caps *caps, const kni
     if (s != KN_OK) return s;
     if (node->code == KNI_IR_ATOMIC && !caps->atomics)
         return refuse(ir, node, "this %s device has no atomics", targets[caps->dialect]);
-    if (node->code == KNI_IR_PHILOX && !caps->i64)
-        return refuse(ir, node, "random bits need 64-bit integers, which this %s device does not have",
-                      targets[caps->dialect]);
-    if (node->code == KNI_IR_WORD && !caps->f64) {
-        const char *word = kni_word_at((int)node->index)->name;
-        char name[64];
-        kni_text text = {name, sizeof name, 0};
-        kni_text_format(&text, "kni_word_%s_%s", word, kni_dtypes[ir->nodes[node->a].type.dtype].name);
-        if (kni_ir_prelude_uses_f64(name, caps->dialect))
-            return refuse(ir, node, "'%s' is computed in f64, which this %s device does not have", word,
-                          targets[caps->dialect]);
-    }
     return KN_OK;
 }
 
@@ -193,7 +182,7 @@ static kn_status legalise_block(kni_legaliser *l, uint32_t block)
     kni_ir_id before = 0;
     for (kni_ir_id id = l->ir->blocks[block].first; id;) {
         kni_ir_node node = *kni_ir_at(l->ir, id);
-        kn_status s = check_node(l->ir, l->caps, &node);
+        kn_status s = l->narrow ? KN_OK : check_node(l->ir, l->caps, &node);
         for (int i = 0; i < kni_ir_block_count(node.code) && s == KN_OK; i++)
             if (node.u.blocks[i]) s = legalise_block(l, node.u.blocks[i]);
         if (s != KN_OK) return s;
@@ -207,6 +196,26 @@ static kn_status legalise_block(kni_legaliser *l, uint32_t block)
         id = next;
     }
     return KN_OK;
+}
+
+/* Whether a word is one that the target would compute in f64, without having any. */
+static bool is_wide_word(const kni_ir *ir, const kni_ir_caps *caps, const kni_ir_node *node)
+{
+    char name[64];
+    if (node->code != KNI_IR_WORD) return false;
+    kni_text text = {name, sizeof name, 0};
+    kni_text_format(&text, "kni_word_%s_%s", kni_word_at((int)node->index)->name,
+                    kni_dtypes[ir->nodes[node->a].type.dtype].name);
+    return kni_ir_prelude_uses_f64(name, caps->dialect);
+}
+
+/* Whether the target needs the narrow form: for what it lacks everywhere, or for what this kernel computes in f64. */
+static bool needs_narrow(const kni_ir *ir, const kni_ir_caps *caps)
+{
+    if (kni_ir_wants_narrow(caps)) return true;
+    for (uint32_t i = 1; i < ir->n_nodes && !caps->f64; i++)
+        if (ir->nodes[i].type.dtype == KN_F64 || is_wide_word(ir, caps, &ir->nodes[i])) return true;
+    return false;
 }
 
 /* The entry is kn_<name>, as long as it fits: no target has a meaning for that. */
@@ -223,7 +232,8 @@ kn_status kni_ir_legalise(kni_ir *ir, const kni_ir_caps *caps)
     if (caps->dialect >= KNI_IR_DIALECTS) return refuse(ir, NULL, "no such dialect");
     kni_legaliser l = {.ir = ir, .caps = caps, .builder = {.ir = ir, .depth = 1}};
     l.lanes = caps->subgroup ? caps->subgroup : 1;
-    l.expand_tiles = !has_tiles(ir, caps);
+    l.narrow = needs_narrow(ir, caps);
+    l.expand_tiles = l.narrow || !has_tiles(ir, caps);
     l.builder.stack[0] = kni_ir_new_block(ir);
     if (!l.builder.stack[0]) return kni_fail(KN_ERROR_MEMORY, "no memory for a kernel");
     name_entry(ir);
@@ -231,6 +241,7 @@ kn_status kni_ir_legalise(kni_ir *ir, const kni_ir_caps *caps)
     for (uint32_t i = 0; i < ir->n_functions && s == KN_OK; i++)
         s = legalise_block(&l, ir->functions[i].body);
     if (s == KN_OK) s = legalise_block(&l, ir->body);
+    if (s == KN_OK && l.narrow) return kni_ir_narrow(ir, caps);
     if (s == KN_OK) s = check_launch(ir, caps);
     return s == KN_OK ? kni_ir_verify(ir) : s;
 }

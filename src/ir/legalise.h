@@ -12,7 +12,7 @@ typedef struct kni_legaliser {
     const kni_ir_caps *caps;
     kni_ir_builder builder; /* writes into a block of its own, which then goes before the node */
     uint32_t lanes;         /* of a subgroup, 1 where there is none */
-    bool expand_tiles;
+    bool expand_tiles, narrow;
     /* 1 + the binding of scratch memory, by compute dtype; a scan takes turns between two */
     uint32_t scratch[KNI_SCAN_ARRAYS][KN_DTYPE_COUNT];
 } kni_legaliser;

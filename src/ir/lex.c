@@ -60,7 +60,7 @@ static bool skip(kni_lexer *x)
 }
 
 /* strtod reads the point of the locale, so it gets the digits without one and an exponent that makes up for it. */
-static bool read_real(const char *text, size_t length, double *value)
+bool kni_lex_real(const char *text, size_t length, double *value)
 {
     enum { DIGITS = 800 };
     char copy[DIGITS + 16];
@@ -122,7 +122,7 @@ static const char *number(kni_lexer *x, kni_lex_token *t)
         if (__builtin_mul_overflow(t->whole, (int64_t)10, &t->whole) ||
             __builtin_add_overflow(t->whole, (int64_t)(t->text[i] - '0'), &t->whole))
             return "a whole number has to fit into 63 bits";
-    if (!whole && !read_real(t->text, t->length, &t->real)) return "a number has too many digits";
+    if (!whole && !kni_lex_real(t->text, t->length, &t->real)) return "a number has too many digits";
     return NULL;
 }
 

@@ -33,6 +33,9 @@ kni_lexer kni_lex_begin(const char *text, size_t bytes);
 /* The next token, or false with what is wrong in *why; the token then stands where that is. */
 bool kni_lex_next(kni_lexer *lexer, kni_lex_token *token, const char **why);
 
+/* The number that the digits of a decimal with a point or an exponent say, whatever the locale; false: too many. */
+bool kni_lex_real(const char *text, size_t length, double *value);
+
 bool kni_lex_is(const kni_lex_token *token, const char *text); /* never of a number */
 /* The token as people read it, cut to the room: at most 40 characters, what cannot be printed as '?'. */
 enum { KNI_LEX_SHOWN = 48 };

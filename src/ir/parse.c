@@ -10,6 +10,7 @@ enum {
     MAX_BYTES = 1 << 20,
     MAX_DEPTH = 240,
     MAX_PARAMETERS = KNI_IR_MAX_SIGNATURE,
+    MAX_ARGUMENTS = 16, /* of a function: in the narrow form it takes up to two words for each */
     CHUNK = 16384,
     MAX_WORKGROUP = 1024
 };
@@ -244,7 +245,7 @@ static kni_tree_function *new_function(kni_parser *p, bool is_kernel)
 static bool add_parameter(kni_parser *p, kni_tree_function *f, kni_tree_symbol *s)
 {
     if (!s) return false;
-    if (f->n_parameters == (f->is_kernel ? (int)MAX_PARAMETERS : (int)KNI_IR_MAX_ARGUMENTS)) {
+    if (f->n_parameters == (f->is_kernel ? (int)MAX_PARAMETERS : (int)MAX_ARGUMENTS)) {
         kni_parse_fail(p, p->token.line, p->token.column, "'%s' has too many parameters", f->name);
         return false;
     }

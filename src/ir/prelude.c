@@ -208,8 +208,7 @@ static int find_instruction(int dialect, const char *name)
     return -1;
 }
 
-/* The number of an item, -1 where there is none. */
-static int find_item(const char *name)
+int kni_ir_item_find(const char *name)
 {
     int low = 0, high = kni_ir_item_count;
     while (low < high) {
@@ -263,7 +262,7 @@ kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *func
     if (dialect < 0 || dialect >= KNI_IR_DIALECTS)
         return kni_fail(KN_ERROR_ARGUMENT, "there is no dialect %d of the kernel language", dialect);
     for (int i = 0; i < n; i++) {
-        int item = find_item(functions[i]), other = find_near(dialect, functions[i]);
+        int item = kni_ir_item_find(functions[i]), other = find_near(dialect, functions[i]);
         if (other >= 0) near[other] = true;
         if (item < 0 && other < 0 && !is_basic(functions[i]))
             return kni_fail(KN_ERROR_ARGUMENT, "kernels know no function %s", functions[i]);
@@ -278,12 +277,15 @@ kn_status kni_ir_prelude(kni_ir_text *text, int dialect, const char *const *func
     return text->failed ? kni_fail(KN_ERROR_MEMORY, "no memory for the text of a kernel") : KN_OK;
 }
 
-bool kni_ir_prelude_has(const char *function) { return is_basic(function) || find_item(function) >= 0; }
+bool kni_ir_prelude_has(const char *function)
+{
+    return is_basic(function) || kni_ir_item_find(function) >= 0;
+}
 
 bool kni_ir_prelude_uses_f64(const char *function, int dialect)
 {
     bool wanted[KNI_IR_MAX_ITEMS] = {false};
-    int item = find_item(function);
+    int item = kni_ir_item_find(function);
     if (item < 0) return is_basic(function) && strstr(function, "f64") != NULL;
     wanted[item] = true;
     mark_needs(wanted, dialect);

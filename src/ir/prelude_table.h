@@ -18,4 +18,7 @@ extern const int kni_ir_item_count;
 extern const uint16_t kni_ir_item_needs[];
 extern const uint16_t kni_ir_items_by_name[]; /* numbers of items in the order of their names (as strcmp) */
 
+/* The number of an item, -1 where there is none (prelude.c). */
+int kni_ir_item_find(const char *name);
+
 #endif

@@ -195,9 +195,12 @@ static kn_status check_names(const kni_ir *ir)
     for (uint32_t i = 0; good && i < ir->n_bindings; i++) {
         const kni_ir_binding *b = &ir->bindings[i];
         good = kni_ir_name_fits(b->name, sizeof b->name) && kni_dtype_usable(b->dtype) && b->aligned &&
-               b->space <= KNI_IR_PRIVATE && (b->space == KNI_IR_GLOBAL) == (i < ir->n_buffers) &&
+               b->space < KNI_IR_SPACES && (b->space == KNI_IR_GLOBAL) == (i < ir->n_buffers) &&
                (i < ir->n_buffers || (b->length >= 1 && b->length <= KNI_IR_MAX_ARRAY)) &&
-               !(b->space == KNI_IR_SHARED && !ir->workgroup);
+               !(b->space == KNI_IR_SHARED && !ir->workgroup) &&
+               (b->space != KNI_IR_TABLE ||
+                (b->access == KNI_IR_READ && b->first <= ir->n_words &&
+                 (uint64_t)b->length * (kni_bytes_of(b->dtype) / 4) <= ir->n_words - b->first));
         if (!good)
             return kni_fail(KN_ERROR_ARGUMENT, "kernel %s: binding %u is not well formed", ir->name, i);
     }

@@ -176,7 +176,8 @@ static const char *memory(kni_ir_checker *c, const kni_ir_node *node, int needs,
     const kni_ir_binding *b = &c->ir->bindings[node->index];
     NEEDS((b->access & needs) == needs,
           needs & KNI_IR_WRITE ? "the buffer is not written" : "the buffer is not read");
-    NEEDS(!c->function || b->space == KNI_IR_PRIVATE, "a function knows its arguments and arrays only");
+    NEEDS(!c->function || b->space == KNI_IR_PRIVATE || b->space == KNI_IR_TABLE,
+          "a function knows its arguments and arrays only");
     if (b->space == KNI_IR_PRIVATE) {
         uint32_t *owner = &c->owners[node->index];
         if (!*owner) *owner = c->function + 1;

@@ -171,7 +171,8 @@ static bool put_params(kni_sched_kernel *k, const kni_work *w, int64_t items)
     /* The block's size is a multiple of 8. */
     _Static_assert(KNI_SCHED_PARAM_BYTES % 8 == 0, "a block that is full needs no more");
     while (k->param_bytes % 8) k->params[k->param_bytes++] = 0;
-    return good && 1 + w->n_buffers + w->n_numbers <= KNI_IR_MAX_PARAMS;
+    uint32_t room = w->target->caps->param_bytes;
+    return good && 1 + w->n_buffers + w->n_numbers <= KNI_IR_MAX_PARAMS && (!room || k->param_bytes <= room);
 }
 
 kni_sched_kernel *kni_sched_add_kernel(kni_sched *sched, const kni_work *w, int schedule, int64_t items)
@@ -187,7 +188,8 @@ kni_sched_kernel *kni_sched_add_kernel(kni_sched *sched, const kni_work *w, int 
     memset(k->in_place, 0, sizeof k->in_place);
     k->shape = (kni_launch_shape){{1, 1, 1}, w->threads, 0};
     k->signature_bytes = sign(w, schedule, k->signature, KNI_SCHED_SIGNATURE);
-    if (!put_params(k, w, items)) return NULL;
+    /* The fault cell is a buffer, too, where buffers are few. */
+    if (w->n_buffers + (w->reporter != 0) > kni_work_most_buffers(w) || !put_params(k, w, items)) return NULL;
     sched->n_kernels++;
     return k;
 }

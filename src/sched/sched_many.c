@@ -50,7 +50,7 @@ static int take(many *m, int first)
         const kn_record *record = g->records[r];
         share *s = &m->shares[m->n_shares];
         *s = (share){.first_output = w->n_outputs, .first_access = w->n_accesses, .first_node = w->n_nodes};
-        bool full = w->n_buffers + record->n_in + record->n_out > KNI_SCHED_MAX_BUFFERS ||
+        bool full = w->n_buffers + record->n_in + record->n_out > kni_work_most_buffers(w) ||
                     w->n_numbers + 16 > KNI_WORK_NUMBERS || w->n_nodes > MOST_NODES ||
                     w->n_accesses + record->n_in + record->n_out + 8 > KNI_WORK_ACCESSES ||
                     w->n_numbers + w->n_buffers + record->n_in + record->n_out + 16 > KNI_IR_MAX_PARAMS;

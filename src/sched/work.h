@@ -190,6 +190,8 @@ bool kni_work_take_apart(kni_work *w);
 void kni_work_record_outputs(kni_work *w, int record);
 
 uint16_t kni_work_fail(kni_work *w);
+/* How many buffers a kernel of the device may have. */
+int kni_work_most_buffers(const kni_work *w);
 uint16_t kni_work_node_add(kni_work *w,
                            const kni_work_node *node); /* level and stage follow from the operands */
 

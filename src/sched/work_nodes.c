@@ -39,7 +39,6 @@ static uint16_t *same_node(kni_work *w, const kni_work_node *n)
 uint16_t kni_work_node_add(kni_work *w, const kni_work_node *node)
 {
     if (w->failed || w->n_nodes == KNI_WORK_NODES) return kni_work_fail(w);
-    if (node->dtype == KN_F64 && !w->target->caps->f64) return kni_work_fail(w);
     uint16_t *same = same_node(w, node);
     if (*same) return *same;
     *same = w->n_nodes;

@@ -48,13 +48,19 @@ bool kni_work_start(kni_work *w, const kni_group *group, const kni_sched_target 
     return true;
 }
 
+int kni_work_most_buffers(const kni_work *w)
+{
+    uint32_t most = w->target->caps->max_buffers;
+    return most && most < KNI_SCHED_MAX_BUFFERS ? (int)most : KNI_SCHED_MAX_BUFFERS;
+}
+
 int kni_work_buffer_add(kni_work *w, uint32_t id, int dtype, int access, int64_t offset)
 {
     for (int i = 0; i < w->n_buffers; i++) {
         const kni_work_buffer *b = &w->buffers[i];
         if (b->id == id && b->dtype == dtype && b->offset == offset && b->access == access) return i;
     }
-    if (w->failed || w->n_buffers == KNI_SCHED_MAX_BUFFERS) return kni_work_fail(w);
+    if (w->failed || w->n_buffers >= kni_work_most_buffers(w)) return kni_work_fail(w);
     w->buffers[w->n_buffers] = (kni_work_buffer){id, (uint8_t)dtype, (uint8_t)access, 1, offset};
     return w->n_buffers++;
 }

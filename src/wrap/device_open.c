@@ -47,6 +47,7 @@ static opener openers[MAX_NAMES] = {
 #ifndef __wasm__
     {"cuda", kni_cuda_open, DEVICE_NUMBER},
     {"opencl", kni_opencl_open, DEVICE_NUMBER},
+    {"vulkan", kni_vulkan_open, DEVICE_NUMBER},
 #endif
 };
 #define WHITE " \t\n\r"
@@ -204,7 +205,8 @@ kn_device kn_device_open(const char *spec)
 bool kn_device_describe(int32_t n, char *text, size_t bytes)
 {
 #ifndef __wasm__
-    static bool (*const kinds[])(int32_t, char *, size_t) = {kni_cuda_describe, kni_opencl_describe};
+    static bool (*const kinds[])(int32_t, char *, size_t) = {kni_cuda_describe, kni_opencl_describe,
+                                                             kni_vulkan_describe};
     char unused[8];
     if (!text || !bytes) {
         text = unused;

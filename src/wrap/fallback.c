@@ -2,6 +2,8 @@
    to it. */
 #include "core/backends.h"
 #include "core/device_object.h"
+#include "core/objects.h"
+#include "core/text.h"
 #include "ops/record.h"
 #include "wrap/wrap.h"
 #include <kn/tensor.h>
@@ -75,14 +77,31 @@ static kn_status run_twins(kn_backend *b, const kn_record *r, kn_record *copy, k
     return s;
 }
 
+/* Why the device has none: what it has just said, or what it says of the dtypes that it lacks. */
+static void reason(kn_backend *b, const kn_record *r, char *text, size_t bytes)
+{
+    kni_text to = {text, bytes, 0};
+    const char *why = "";
+    if (kni_error_excused()) kni_text_string(&to, kni_failure_latest());
+    for (int i = 0; i < r->n_in + r->n_out && !*text && b->supports; i++) {
+        uint32_t id = r->ids[i];
+        if (id == KNI_NO_SLOT) continue;
+        kn_dtype dtype = (kn_dtype)kni_slot(id)->type.dtype;
+        if (b->supports(b, r->row, dtype, &why) == KN_SUPPORT_NO && why) kni_text_string(&to, why);
+    }
+}
+
 kn_status kni_run_on_cpu(kn_backend *b, const kn_record *r, _Atomic unsigned char *told)
 {
     const char *allowed = kni_environment("KN_FALLBACK");
-    if (allowed && !strcmp(allowed, "off"))
+    if (allowed && !strcmp(allowed, "off")) {
+        char why[200] = "";
+        reason(b, r, why, sizeof why);
         return kni_fail_op(
             KN_ERROR_UNSUPPORTED, r->row->name,
-            "the device %s has no kernel for it, and KN_FALLBACK=off forbids to fall back to the CPU",
-            b->device->name);
+            "the device %s has no kernel for it%s%s%s, and KN_FALLBACK=off forbids to fall back to the CPU",
+            b->device->name, *why ? " (" : "", why, *why ? ")" : "");
+    }
     kn_device cpu = kni_device_cpu();
     kn_record *copy = cpu ? kni_allocate(r->bytes) : NULL;
     if (!copy) return kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to fall back to the CPU");

@@ -103,9 +103,9 @@ static void check_kernels(kni_driver *d)
     static float x[N], y[N], back[N];
     for (int i = 0; i < N; i++) x[i] = (float)i, y[i] = 1;
     double start = check_seconds();
-    kni_module *m = d->compile(d, kernel_text, "scale_add");
+    kni_module *m = d->compile(d, kernel_text, strlen(kernel_text), "scale_add");
     double first = check_seconds();
-    kni_module *again = d->compile(d, kernel_text, "scale_add");
+    kni_module *again = d->compile(d, kernel_text, strlen(kernel_text), "scale_add");
     printf("compile %.1f ms, again %.2f ms\n", 1e3 * (first - start), 1e3 * (check_seconds() - first));
     if (!CHECK(m && again)) return;
     void *buffers[2] = {d->allocate(d, sizeof x), d->allocate(d, sizeof y)};
@@ -134,7 +134,7 @@ static void check_kernels(kni_driver *d)
         CHECK(wrong == 0);
         d->record_free(d, r);
     }
-    CHECK(d->compile(d, "extern \"C\" __global__ void bad(float *x)\n{\n    x[0] = nothing;\n}\n", "bad") ==
+    CHECK(d->compile(d, "extern \"C\" __global__ void bad(float *x)\n{\n    x[0] = nothing;\n}\n", 60, "bad") ==
           NULL);
     CHECK(strstr(kn_last_error(), "x[0] = nothing") != NULL);
     printf("as it should be: %s\n", kn_last_error());
@@ -177,7 +177,7 @@ static void check_recordings(kni_driver *d)
                                "    while (clock64() - start < 400000) {}\n"
                                "    x[0] += value;\n"
                                "}\n";
-    kni_module *m = d->compile(d, text, "spin");
+    kni_module *m = d->compile(d, text, strlen(text), "spin");
     void *buffers[8];
     for (int i = 0; i < 8; i++) buffers[i] = d->allocate(d, 4);
     double apart = time_spins(d, m, buffers, true, 11), line = time_spins(d, m, buffers, false, 25);
@@ -208,7 +208,7 @@ static void check_loss(void)
     static const char text[] = "extern \"C\" __global__ void wild(float *x) { x[(1ull << 44)] = 1; }\n";
     kni_driver *d = kni_cuda_driver_open(0);
     if (!CHECK(d != NULL)) return;
-    kni_module *m = d->compile(d, text, "wild");
+    kni_module *m = d->compile(d, text, strlen(text), "wild");
     void *memory = d->allocate(d, 16);
     CHECK(m && memory && d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 1, 0}, &memory, 1, NULL, 0) == KN_OK);
     CHECK(d->sync(d) == KN_ERROR_DEVICE && strstr(kn_last_error(), "was lost"));
@@ -253,7 +253,7 @@ static void time_basics(kni_driver *d)
     d->sync(d);
     printf("copy      %7.1f GB/s (read and written)\n",
            8.0 * (double)bytes * TURNS / (check_seconds() - t) / 1e9);
-    kni_module *m = d->compile(d, kernel_text, "scale_add");
+    kni_module *m = d->compile(d, kernel_text, strlen(kernel_text), "scale_add");
     void *buffers[2] = {a, b};
     scale_params p = {1000, 1};
     kni_launch_shape shape = {{4, 1, 1}, 256, 0};

@@ -222,7 +222,7 @@ static void read_parameters(kni_module *m, const char *text, const char *entry)
     }
 }
 
-static kni_module *compile(kni_driver *d, const char *text, const char *entry)
+static kni_module *compile(kni_driver *d, const char *text, size_t bytes, const char *entry)
 {
     paper_now.compiles++;
     d->loaded += paper_do.on_disk;
@@ -231,7 +231,7 @@ static kni_module *compile(kni_driver *d, const char *text, const char *entry)
         return NULL;
     }
     kni_module *m = calloc(1, sizeof *m);
-    m->hash = mix(2166136261u, text, strlen(text));
+    m->hash = mix(2166136261u, text, bytes);
     read_parameters(m, text, entry);
     return m;
 }

@@ -168,7 +168,7 @@ static bool run_all(kni_driver *d)
     enum { N = 3000 };
     static float x[N], y[N], back[N];
     for (int i = 0; i < N; i++) x[i] = (float)i, y[i] = 1, back[i] = -1;
-    kni_module *m = d->compile(d, text, "scale_add");
+    kni_module *m = d->compile(d, text, strlen(text), "scale_add");
     void *buffers[2] = {d->allocate(d, sizeof x), d->allocate(d, sizeof y)};
     scale_params p = {N, 2};
     kni_launch_shape shape = {{12, 1, 1}, 256, 60000};
@@ -263,7 +263,7 @@ static void is_lost_until_reopened(void)
 {
     kni_driver *d = kni_cuda_driver_open(0);
     if (!CHECK(d != NULL)) return;
-    kni_module *m = d->compile(d, text, "wild");
+    kni_module *m = d->compile(d, text, strlen(text), "wild");
     void *memory = d->allocate(d, 16);
     CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 1, 0}, &memory, 1, NULL, 0) == KN_OK);
     CHECK(d->sync(d) == KN_ERROR_DEVICE && last_error_has("cuda:0 was lost"));
@@ -273,7 +273,7 @@ static void is_lost_until_reopened(void)
     long copies = fake_calls("cuMemcpyDtoHAsync_v2");
     CHECK(d->download(d, left, memory, 0, 3) == KN_ERROR_DEVICE && !strcmp(left, "old") &&
           fake_calls("cuMemcpyDtoHAsync_v2") == copies);
-    CHECK(d->allocate(d, 1) == NULL && d->compile(d, text, "scale_add") == NULL &&
+    CHECK(d->allocate(d, 1) == NULL && d->compile(d, text, strlen(text), "scale_add") == NULL &&
           d->record_begin(d) != KN_OK);
     d->free(d, memory);
     d->unload(d, m);
@@ -380,10 +380,10 @@ static void refuses_bad_launches(void)
 {
     kni_driver *d = kni_cuda_driver_open(0);
     if (!CHECK(d != NULL)) return;
-    CHECK(d->compile(d, "one\ntwo\nthe line of nothing;\n", "bad") == NULL &&
+    CHECK(d->compile(d, "one\ntwo\nthe line of nothing;\n", 30, "bad") == NULL &&
           last_error_has("line 3 is: the line of"));
     CHECK(last_error_has("identifier \"nothing\" is undefined"));
-    kni_module *m = d->compile(d, text, "scale_add");
+    kni_module *m = d->compile(d, text, strlen(text), "scale_add");
     void *buffers[2] = {d->allocate(d, 4), d->allocate(d, 4)};
     scale_params p = {1, 1};
     CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 2048, 0}, buffers, 2, &p, sizeof p) ==
@@ -452,7 +452,7 @@ static void changes_recorded_numbers(void)
     static float x[N], y[N], back[N];
     kni_driver *d = kni_cuda_driver_open(0);
     if (!CHECK(d != NULL && d->record_begin)) return;
-    kni_module *m = d->compile(d, text, "scale_add");
+    kni_module *m = d->compile(d, text, strlen(text), "scale_add");
     void *buffers[2] = {d->allocate(d, sizeof x), d->allocate(d, sizeof y)};
     kni_launch_shape shape = {{2, 1, 1}, 256, 0}, none = {{0, 1, 1}, 256, 0};
     scale_params p = {N, 1};
@@ -504,7 +504,7 @@ static void spreads_recordings(void)
     enum { N = 16, BUFFERS = 6, WORK = 100 };
     kni_driver *d = kni_cuda_driver_open(0);
     if (!CHECK(d != NULL && d->record_begin)) return;
-    kni_module *m = d->compile(d, text, "scale_add");
+    kni_module *m = d->compile(d, text, strlen(text), "scale_add");
     float values[BUFFERS][N], back[BUFFERS][N];
     void *buffers[BUFFERS];
     kni_launch_shape shape = {{1, 1, 1}, 32, 0};

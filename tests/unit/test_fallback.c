@@ -148,7 +148,8 @@ static void forbidden(void)
     int before = fell_back;
     setenv("KN_FALLBACK", "off", 1);
     kn_tensor x = kn_keep(three(1, 4, 9));
-    CHECK_POISON(kn_sqrt(x), "kn_sqrt: the device partial has no kernel for it, and KN_FALLBACK=off");
+    CHECK_POISON(kn_sqrt(x),
+                 "kn_sqrt: the device partial has no kernel for it (no kernel yet), and KN_FALLBACK=off");
     CHECK(kn_error_code(kn_exp(x)) == KN_ERROR_UNSUPPORTED);
     CHECK_VALUES(kn_neg(x), 0, -1, -4, -9);
     CHECK(fell_back == before);

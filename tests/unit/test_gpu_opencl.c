@@ -209,7 +209,7 @@ static void asks_for_the_language(void)
         language = cases[i].language;
         kni_gpu *g = open_gpu();
         if (!CHECK(g != NULL)) break;
-        CHECK(!g->driver->compile(g->driver, simple, "one"));
+        CHECK(!g->driver->compile(g->driver, simple, strlen(simple), "one"));
         bool good = cases[i].option ? !strncmp(options_given, cases[i].option, strlen(cases[i].option))
                                     : !strstr(options_given, "-cl-std");
         if (!CHECK(good && strstr(options_given, " -w -DMINE=1")))
@@ -235,7 +235,7 @@ static int64_t compile_once(int64_t *loaded)
     int64_t before = kn_memory_stats().bytes_now;
     kni_gpu *g = open_gpu();
     if (!CHECK(g != NULL)) return -1;
-    kni_module *m = g->driver->compile(g->driver, simple, "one");
+    kni_module *m = g->driver->compile(g->driver, simple, strlen(simple), "one");
     if (CHECK(m != NULL)) g->driver->unload(g->driver, m);
     *loaded = g->driver->loaded;
     close_gpu(g);

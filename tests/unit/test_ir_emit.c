@@ -39,6 +39,23 @@ static const kni_ir_caps caps_opencl = {.dialect = KNI_IR_OPENCL,
                                         .shared_bytes = 32768,
                                         .vector_bytes = 16};
 
+/* Devices without 64-bit numbers and small elements; the C one is for running anywhere. */
+static const kni_ir_caps caps_narrow = {.dialect = KNI_IR_OPENCL,
+                                        .no_bytes = true,
+                                        .atomics = true,
+                                        .subgroup = 1,
+                                        .max_workgroup = 1024,
+                                        .shared_bytes = 32768,
+                                        .max_buffers = 8,
+                                        .vector_bytes = 16};
+static const kni_ir_caps caps_narrow_c = {.dialect = KNI_IR_C,
+                                          .no_bytes = true,
+                                          .atomics = true,
+                                          .subgroup = 1,
+                                          .max_workgroup = 1024,
+                                          .shared_bytes = 65536,
+                                          .vector_bytes = 16};
+
 /* The text of a sample; empty on failure. */
 static kni_ir_text text_of(const sample *s, const kni_ir_caps *caps, kni_ir **ir, bool simplified)
 {
@@ -58,7 +75,14 @@ static kni_ir_text text_of(const sample *s, const kni_ir_caps *caps, kni_ir **ir
 static const struct {
     const char *folder, *ending;
     const kni_ir_caps *caps;
-} dialects[] = {{"c", "txt", &caps_c}, {"cuda", "cu", &caps_cuda}, {"opencl", "cl", &caps_opencl}};
+} dialects[] = {{"c", "txt", &caps_c},
+                {"cuda", "cu", &caps_cuda},
+                {"opencl", "cl", &caps_opencl},
+                {"narrow", "cl", &caps_narrow}};
+enum { GOLDEN = 4 };
+
+/* What has no narrow form: an atomic of 64 bits whose old value is wanted. */
+static bool has_narrow(const sample *s) { return strcmp(s->name, "atomics") != 0; }
 
 static void compare_golden(const char *path, const kni_ir_text *text)
 {
@@ -84,8 +108,9 @@ static void compare_golden(const char *path, const kni_ir_text *text)
 
 static void golden_texts(void)
 {
-    for (int d = 0; d < 3; d++)
+    for (int d = 0; d < GOLDEN; d++)
         for (int i = 0; i < SAMPLES; i++) {
+            if (dialects[d].caps == &caps_narrow && !has_narrow(&samples[i])) continue;
             char path[128];
             kni_ir *ir;
             kni_ir_text text = text_of(&samples[i], dialects[d].caps, &ir, false);
@@ -206,14 +231,16 @@ static bool interpret(launch *l, const sample *s, uint32_t subgroup)
     return good;
 }
 
-static bool run_c(launch *l, const sample *s, const kni_ir_text *text)
+static bool run_c(launch *l, const sample *s, const kni_ir_text *text, bool narrow)
 {
     if (!c_build(text->data, text->length)) return false;
     entry_fn entry;
     void *symbol = symbol_of(c_library, l->ir->name);
     memcpy(&entry, &symbol, sizeof entry);
     if (!symbol) return false;
-    l->buffers[l->ir->n_buffers] = l->shape;
+    uint32_t n = l->ir->n_buffers;
+    if (narrow && l->ir->reports) l->buffers[n++] = l->fault;
+    l->buffers[n] = l->shape;
     /* In two parts, as threads would. */
     entry(l->buffers, l->fault, l->params, 0, s->count / 3);
     entry(l->buffers, l->fault, l->params, s->count / 3, s->count);
@@ -301,7 +328,7 @@ static void run_everywhere(const sample *s, bool has_c, bool has_opencl, bool ha
     uint32_t subgroup = strncmp(s->name, "tiles", 5) == 0 ? 32 : 1;
     if (CHECK(interpret(&l[3], s, 1)) && CHECK(interpret(&l[4], s, subgroup)))
         compare_launches(&loosely, "the interpreter as written", &l[3], &l[4]);
-    if (has_c && CHECK(run_c(&l[0], s, &text[0]))) compare_launches(s, "c", &l[3], &l[0]);
+    if (has_c && CHECK(run_c(&l[0], s, &text[0], false))) compare_launches(s, "c", &l[3], &l[0]);
     /* A device's subgroups are of another size than the host's. */
     bool comparable = cu_there && strcmp(s->name, "subgroups") != 0;
     if (has_cuda && CHECK(run_cuda(&l[1], s, &text[1])) && comparable)
@@ -310,6 +337,31 @@ static void run_everywhere(const sample *s, bool has_c, bool has_opencl, bool ha
     for (int d = 0; d < 5; d++) free_launch(&l[d]);
     for (int d = 0; d < 3; d++) kni_ir_text_free(&text[d]);
     for (int d = 0; d < 4; d++) kni_ir_free(ir[d]);
+}
+
+/* In the narrow form a kernel is given what it is given in the wide one, and gives the same numbers. */
+static void run_narrow(const sample *s, bool has_c, bool has_opencl)
+{
+    const kni_ir_caps *caps[] = {&caps_narrow_c, &caps_narrow};
+    const bool there[] = {has_c, has_opencl};
+    static const char *const names[] = {"c, narrow", "opencl, narrow"};
+    kni_ir *wide;
+    kni_ir_text unused = text_of(s, &caps_c, &wide, true);
+    launch want = launch_of(s, wide);
+    bool good = CHECK(interpret(&want, s, 1));
+    for (int i = 0; i < 2 && good && has_narrow(s); i++) {
+        kni_ir *ir;
+        kni_ir_text text = text_of(s, caps[i], &ir, true);
+        launch l = launch_of(s, wide);
+        if (there[i] && text.data && CHECK(i ? run_opencl(&l, s, &text) : run_c(&l, s, &text, true)))
+            compare_launches(s, names[i], &want, &l);
+        free_launch(&l);
+        kni_ir_text_free(&text);
+        kni_ir_free(ir);
+    }
+    free_launch(&want);
+    kni_ir_text_free(&unused);
+    kni_ir_free(wide);
 }
 
 int main(void)
@@ -322,6 +374,7 @@ int main(void)
     if (!has_opencl) check_skip("no OpenCL device");
     if (!has_cuda) check_skip(nvrtc_absent);
     for (int i = 0; i < SAMPLES; i++) run_everywhere(&samples[i], has_c, has_opencl, has_cuda);
+    for (int i = 0; i < SAMPLES; i++) run_narrow(&samples[i], has_c, has_opencl);
     if (has_cuda) printf("NVRTC compiled %d golden kernels\n", (int)SAMPLES);
     return check_report();
 }

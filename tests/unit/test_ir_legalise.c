@@ -101,20 +101,6 @@ static void sizes(void)
 
 typedef kni_ir *(*make_fn)(void);
 
-static kni_ir *adds(int dtype, int stored)
-{
-    kni_ir_builder b = kni_ir_begin("adds", 0);
-    b.line = 4, b.column = 17;
-    uint32_t x = kni_ir_buffer(&b, "x", stored, KNI_IR_READ | KNI_IR_WRITE);
-    kni_ir_id at = kni_ir_builtin_value(&b, KNI_IR_ITEM, 0, KN_I32), v = kni_ir_load(&b, x, at, dtype, 1);
-    kni_ir_store(&b, x, at, kni_ir_word(&b, "add", v, v));
-    return kni_ir_finish(&b);
-}
-
-static kni_ir *halves(void) { return adds(KN_F32, KN_F16); }
-static kni_ir *doubles(void) { return adds(KN_F64, KN_F32); }
-static kni_ir *wholes(void) { return adds(KN_U64, KN_F32); }
-
 static kni_ir *atomic(void)
 {
     kni_ir_builder b = kni_ir_begin("atomic", 0);
@@ -136,16 +122,6 @@ static void refused(make_fn make, kni_ir_caps caps, const char *words)
 static void refusals(void)
 {
     kni_ir_caps caps = whole_caps;
-    caps.f64 = false;
-    refused(doubles, caps, "adds:4:17: a value is of f64, which this C device does not have");
-    caps = whole_caps;
-    caps.i64 = false;
-    refused(wholes, caps, "u64, which this C device does not have");
-    caps = whole_caps;
-    caps.half_storage = false;
-    caps.dialect = KNI_IR_OPENCL;
-    refused(halves, caps, "buffer 'x' is of f16, which this OpenCL device does not have");
-    caps = whole_caps;
     caps.atomics = false;
     refused(atomic, caps, "no atomics");
     caps = whole_caps;

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-SOURCES = ["core/cast.h", "core/math/fused.h", "ops/scalar_words.h"]
+SOURCES = ["core/math/soft.h", "core/cast.h", "core/math/fused.h", "core/math/single.h", "ops/scalar_words.h"]
 TARGET = pathlib.Path("src/ir/generated/math_text.c")
 MAX_ITEMS = 1024  # KNI_IR_MAX_ITEMS of src/ir/prelude_table.h
 # Arrays of doubles are no business of a kernel.

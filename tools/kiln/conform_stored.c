@@ -30,8 +30,10 @@ static void make_operands(const kiln_check *k, const kiln_case *c, kn_dtype dtyp
         if (!o->stored[i]) continue;
         kiln_array codes = kiln_array_new(KN_U8, o->values[i].shape);
         uint8_t *bytes = kiln_allocate((size_t)codes.count + 1);
+        kn_device_use(k->run->oracle); /* the values may be of a dtype that the device lacks */
         kn_tensor x = kn_cast(kiln_tensor(&o->values[i], KILN_CONTIGUOUS, 0), dtype);
         if (kn_read(x, bytes, (size_t)codes.count) != KN_OK) kiln_result(k, kn_last_error());
+        kn_device_use(k->run->device);
         for (int64_t e = 0; e < codes.count; e++) codes.integer[e] = bytes[e];
         free(bytes);
         kiln_array_free(&o->values[i]);

@@ -192,8 +192,9 @@ static kn_status compile_into(kni_cuda *c, kni_module *m, const char *text, cons
     return status;
 }
 
-kni_module *kni_cuda_compile(kni_driver *d, const char *text, const char *entry)
+kni_module *kni_cuda_compile(kni_driver *d, const char *text, size_t bytes, const char *entry)
 {
+    (void)bytes;
     kni_cuda *c = kni_cuda_of(d);
     if (kni_cuda_enter(c)) return NULL;
     kni_module *m = kni_allocate(sizeof *m);

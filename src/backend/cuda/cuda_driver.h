@@ -103,7 +103,7 @@ kn_status kni_cuda_upload(kni_driver *d, void *to, size_t offset, const void *fr
 kn_status kni_cuda_download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes);
 void kni_cuda_staging_free(kni_cuda *c);
 
-kni_module *kni_cuda_compile(kni_driver *d, const char *text, const char *entry);
+kni_module *kni_cuda_compile(kni_driver *d, const char *text, size_t bytes, const char *entry);
 void kni_cuda_unload(kni_driver *d, kni_module *m);
 /* Any arguments, as the entry takes them. */
 kn_status kni_cuda_launch_arguments(kni_cuda *c, kni_module *m, const kni_launch_shape *shape,

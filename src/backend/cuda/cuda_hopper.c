@@ -75,7 +75,7 @@ static kni_module *compile(kni_cuda *c, const void *key, const char *entry, kni_
     if (write(&text, key) || text.failed)
         kni_fail(KN_ERROR_MEMORY, "%s: no memory for the text of the kernel %s", c->name, entry);
     else
-        module = kni_cuda_compile(&c->driver, text.data, entry);
+        module = kni_cuda_compile(&c->driver, text.data, text.length, entry);
     kni_buffer_free(&text);
     return module;
 }

@@ -96,9 +96,9 @@ struct kni_driver {
     /* Optional: gives back what own_bytes counts, as far as no recording holds it; nothing is queued. */
     void (*trim)(kni_driver *d);
 
-    /* Kernels. The text is one that kni_ir_emit or a skeleton made; the failure told holds the compiler's message.
+    /* Kernels. The text is one that kni_ir_emit or a skeleton made, with a zero behind its bytes; the failure told holds the compiler's message.
        `compile` uses the cache on disk. */
-    kni_module *(*compile)(kni_driver *d, const char *text, const char *entry);
+    kni_module *(*compile)(kni_driver *d, const char *text, size_t bytes, const char *entry);
     void (*unload)(kni_driver *d, kni_module *m);
     /* buffers: the driver's memory in the order of the entry's parameters, the fault cell last where there is one;
        params: the block of bytes, NULL where there is none. */
@@ -147,9 +147,11 @@ kn_backend *kni_gpu_open_numbered(const char *kind, const char *argument, int32_
 /* Openers of the devices (declared in core/backends.h for the parser of device strings too). */
 kn_backend *kni_cuda_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_opencl_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
+kn_backend *kni_vulkan_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 
 /* How many there are and what they are called, for `kiln info`; false past the last. No failure is told. */
 bool kni_cuda_describe(int32_t n, char *text, size_t bytes);
 bool kni_opencl_describe(int32_t n, char *text, size_t bytes);
+bool kni_vulkan_describe(int32_t n, char *text, size_t bytes);
 
 #endif

@@ -76,6 +76,16 @@ static kn_status allocate_empty(kni_gpu *g, const kn_record *r)
     return s;
 }
 
+/* Whether the caller's own operands or results are of f64, which the device lacks. What lowerings compute in between is another
+   matter: there f64 is said in integers (ir/narrow.h). */
+static bool lacks_f64(const kn_record *r)
+{
+    if (kni_thread_self()->context.depth_of_lowering) return false;
+    for (int i = 0; i < r->n_in + r->n_out; i++)
+        if (r->ids[i] != KNI_NO_SLOT && kni_slot(r->ids[i])->type.dtype == KN_F64) return true;
+    return false;
+}
+
 /* *scheduled: its schedule alone was launched. */
 static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
 {
@@ -84,6 +94,7 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
     *scheduled = false;
     if (s == KN_OK) s = check_operands(g, r);
     if (s) return s;
+    if (KNI_UNLIKELY(!g->driver->caps.f64) && lacks_f64(r)) return KN_ERROR_UNSUPPORTED;
     if (row->view) return kni_gpu_view(g, r);
     if (row->host && !row->source) return KN_ERROR_UNSUPPORTED; /* falls back to the CPU */
     if (is_empty(r)) return allocate_empty(g, r);
@@ -125,8 +136,13 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
     kni_gpu_enter(g);
     for (int32_t i = 0; i < n && s == KN_OK; i++) {
         if (records[i]->flags & KN_RECORD_DROP) continue;
+        uint64_t before = kni_error_number();
         s = KNI_LIKELY(!g->recording) ? execute_one(g, records[i], &scheduled)
                                       : execute_recorded(g, records[i]);
+        /* The device lacks something that a kernel of the library needs: the CPU does not. */
+        if (KNI_UNLIKELY(s == KN_ERROR_UNSUPPORTED) && !records[i]->row->source &&
+            kni_error_number() != before)
+            kni_error_excuse();
     }
     kni_gpu_unlock(g);
     return s;
@@ -332,9 +348,10 @@ static void give_room(void *owner) { (void)kni_gpu_make_room(owner); }
 
 kn_backend *kni_gpu_open(kni_driver *driver)
 {
-    kni_gpu *g = kni_allocate(sizeof *g);
+    bool good = kni_gpu_restrict(&driver->caps, kni_environment("KN_CAPS")) == KN_OK;
+    kni_gpu *g = good ? kni_allocate(sizeof *g) : NULL;
     if (!g) {
-        (void)kni_fail(KN_ERROR_MEMORY, "no memory to open %s", driver->name);
+        if (good) (void)kni_fail(KN_ERROR_MEMORY, "no memory to open %s", driver->name);
         driver->close(driver);
         return NULL;
     }

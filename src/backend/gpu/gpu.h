@@ -97,6 +97,8 @@ static inline size_t kni_gpu_element_bytes(const kni_tensor *x) { return kni_byt
 
 /* KN_OK while the device can be used; else the failure told says what to do. */
 kn_status kni_gpu_usable(kni_gpu *g);
+/* Takes away from the caps what a text like "no-i64,buffers=8" names (gpu_caps.c); NULL: nothing. */
+kn_status kni_gpu_restrict(kni_ir_caps *caps, const char *text);
 /* Looks at what the driver answered: a dead context makes the device lost. Gives the status back. */
 kn_status kni_gpu_checked(kni_gpu *g, kn_status s);
 
@@ -146,6 +148,8 @@ void kni_gpu_free_cells(kni_gpu *g);
 
 /* ---- kernels (gpu_kernel.c) */
 uint64_t kni_gpu_hash(const void *bytes, size_t n);
+/* Writes a kernel to the folder that KN_KERNEL_FOLDER names, if it does. */
+void kni_gpu_dump(const kni_gpu *g, const char *name, const char *text, size_t bytes);
 enum { KNI_GPU_KEY = 4096 };
 struct kni_gpu_kernel {
     uint64_t hash;

@@ -67,7 +67,7 @@ static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
 /* The memory of an operand that dies, where the schedule allows the result to be written over it. */
 static bool reuse(const run *a, uint32_t id)
 {
-    if (a->sched->n_kernels != 1) return false;
+    if (a->sched->n_kernels != 1 || a->gpu->driver->caps.no_aliases) return false;
     const kni_sched_kernel *k = &a->sched->kernels[0];
     kni_tensor *y = kni_slot(id);
     for (uint32_t i = 0; i < k->n_buffers; i++) {
@@ -161,6 +161,12 @@ static kn_status run_group(kni_gpu *g, const kni_group *group, kni_gpu_memo *mem
 
 kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
 {
+    /* f64 inside a single record is said in integers; a group of such records is better taken apart. */
+    for (int i = 0; i < group->n_records && !g->driver->caps.f64; i++)
+        for (int k = 0; k < group->records[i]->n_in + group->records[i]->n_out; k++)
+            if (group->records[i]->ids[k] != KNI_NO_SLOT &&
+                kni_slot(group->records[i]->ids[k])->type.dtype == KN_F64)
+                return KN_ERROR_UNSUPPORTED;
     if (group->kind == KNI_GROUP_PRODUCT) return kni_gpu_product_group(g, group);
     return run_group(g, group, kni_gpu_memo_of(group), NULL);
 }

@@ -68,7 +68,8 @@ static kni_module *compile(kni_gpu *g, kni_ir *ir)
     kn_status s = kni_ir_legalise(ir, &g->driver->caps);
     if (s == KN_OK) s = kni_ir_emit(ir, &g->driver->caps, &text);
     if (s == KN_OK) {
-        m = g->driver->compile(g->driver, text.data, ir->name);
+        kni_gpu_dump(g, ir->name, text.data, text.length);
+        m = g->driver->compile(g->driver, text.data, text.length, ir->name);
         g->compiles++;
     }
     kni_ir_text_free(&text);

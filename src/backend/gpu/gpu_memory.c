@@ -181,6 +181,13 @@ kni_gpu_block *kni_gpu_take_another(const kni_gpu_block *like)
 
 kni_gpu_block *kni_gpu_take(kni_gpu *g, size_t bytes)
 {
+    if (KNI_UNLIKELY(bytes > UINT32_MAX) && kni_ir_wants_narrow(&g->driver->caps)) {
+        (void)kni_fail(
+            KN_ERROR_UNSUPPORTED,
+            "%s: a tensor of %D bytes is too large: its kernels count in 32 bits, so 4 GiB are the most",
+            g->driver->name, (int64_t)bytes);
+        return NULL;
+    }
     kni_gpu_lock(g);
     kni_gpu_block *b = kni_gpu_usable(g) ? NULL : take(g, bytes);
     if (b) {

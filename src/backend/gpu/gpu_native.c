@@ -60,7 +60,7 @@ kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, con
     if (!why) why = &unused;
     *why = "";
     if (dtype == KN_F64 && !g->driver->caps.f64) {
-        *why = "the device has no f64";
+        *why = "the device has no f64: cast to f32, kn_cast(x, KN_F32), or use the device \"cpu\" for it";
         return KN_SUPPORT_NO;
     }
     if (row->view || row->body) return KN_SUPPORT_NATIVE;

@@ -150,7 +150,7 @@ static bool fits(run *a)
     if (a->n < 1 || a->size < 1 || a->n > INT32_MAX || a->rows >= INT64_MAX >> a->bits >> 1) return false;
     if (__builtin_mul_overflow(a->n / PIECE * 2 + 2, a->size, &elements) || elements > INT64_MAX / 8)
         return false;
-    return caps->i64 && (caps->max_workgroup == 0 || caps->max_workgroup >= BLOCK) &&
+    return (caps->max_workgroup == 0 || caps->max_workgroup >= BLOCK) &&
            caps->shared_bytes >= BLOCK * sizeof(int64_t) &&
            (a->folds || kni_is_float(kni_out(a->record, 0)->type.dtype));
 }

@@ -262,7 +262,7 @@ kn_status kni_gpu_run_scan(kni_gpu *g, const kn_record *r)
     int element = kni_compute_dtype[kni_compute_of[kni_out(r, 0)->type.dtype]];
     if (element == KN_I32) element = KN_I64;
     for (int64_t i = axis + 1; i < t->rank; i++) a.inner *= t->dims[i];
-    if (a.axis < SHORTEST || n > INT32_MAX - PIECE || !caps->i64 || (element == KN_F64 && !caps->f64) ||
+    if (a.axis < SHORTEST || n > INT32_MAX - PIECE || (element == KN_F64 && !caps->f64) ||
         (caps->max_workgroup && caps->max_workgroup < WORKGROUP) || caps->shared_bytes < SHARED)
         return KN_ERROR_UNSUPPORTED;
     a.lines = n / a.axis;

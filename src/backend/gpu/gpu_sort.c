@@ -28,8 +28,7 @@ bool kni_gpu_lines_flat(kni_gpu_lines *l, kni_gpu *g, const kn_record *r)
     *l = (kni_gpu_lines){.gpu = g, .record = r, .x = x, .lines = 1, .inner = 1, .cell = -1};
     l->axis = kni_count(&x->type);
     find_order(l, x->type.dtype);
-    return l->axis > 0 && caps->i64 &&
-           (!caps->max_workgroup || caps->max_workgroup >= KNI_GPU_SORT_WORKGROUP);
+    return l->axis > 0 && (!caps->max_workgroup || caps->max_workgroup >= KNI_GPU_SORT_WORKGROUP);
 }
 
 bool kni_gpu_lines_begin(kni_gpu_lines *l, kni_gpu *g, const kn_record *r, int64_t axis, bool flat,

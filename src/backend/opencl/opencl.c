@@ -223,9 +223,10 @@ static cl_program program_of(opencl *o, const char *text, const char *entry)
     return p;
 }
 
-static kni_module *compile(kni_driver *d, const char *text, const char *entry)
+static kni_module *compile(kni_driver *d, const char *text, size_t bytes, const char *entry)
 {
     opencl *o = of(d);
+    (void)bytes;
     int32_t status = CL_OK;
     kni_module *m = kni_allocate(sizeof *m);
     if (!m) {
