@@ -2,8 +2,6 @@
 #include "net.h"
 #include <kn/call.h>
 #include <kn/store.h>
-#include <math.h>
-#include <stdlib.h>
 
 static const kn_field fields[] = {
     {KN_FIELD_PARAM, "features.0.weight", KN_OFFSET_OF(net, features_0_weight, kn_param), 0, 0, 0},
