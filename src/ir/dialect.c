@@ -2,10 +2,8 @@
 #include "ir/emitter.h"
 
 static const kni_dialect *const dialects[KNI_IR_DIALECTS] = {
-    [KNI_IR_C] = &kni_dialect_c,
-    [KNI_IR_CUDA] = &kni_dialect_cuda,
-    [KNI_IR_OPENCL] = &kni_dialect_opencl,
-    [KNI_IR_C99] = &kni_dialect_c99,
+    [KNI_IR_C] = &kni_dialect_c,           [KNI_IR_CUDA] = &kni_dialect_cuda,
+    [KNI_IR_OPENCL] = &kni_dialect_opencl, [KNI_IR_C99] = &kni_dialect_c99,
     [KNI_IR_SPIRV] = &kni_dialect_spirv,
 };
 

@@ -41,7 +41,8 @@ typedef struct kni_dialect {
     int n_atomics;
 } kni_dialect;
 
-extern const kni_dialect kni_dialect_c, kni_dialect_c99, kni_dialect_cuda, kni_dialect_opencl, kni_dialect_spirv;
+extern const kni_dialect kni_dialect_c, kni_dialect_c99, kni_dialect_cuda, kni_dialect_opencl,
+    kni_dialect_spirv;
 const kni_dialect *kni_dialect_of(int dialect);
 /* The type of a dtype in memory; truths are computed in int, which kni_dialect_value_type knows. */
 const char *kni_dialect_storage_type(int dtype);

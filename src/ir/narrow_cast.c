@@ -15,17 +15,17 @@ kni_ir_id kni_narrow_truth(kni_narrower *n, kni_parts x, int dtype)
     if (!kni_narrow_is_pair(dtype)) return kni_n_word(n, "ne", x.id[0], kni_ir_whole(&n->b, dtype, 0));
     kni_ir_id high = x.id[1];
     if (dtype == KN_F64) high = kni_n_word(n, "and", high, kni_n_u32(n, 0x7fffffff));
-    return kni_n_word(n, "ne", kni_n_word(n, "or", x.id[0], high), kni_n_u32(n, 0));
+    return kni_n_word_by(n, "ne", kni_n_word(n, "or", x.id[0], high), 0);
 }
 
 /* 1 or 0 of any type. */
 static kni_parts from_truth(kni_narrower *n, kni_ir_id truth, int to)
 {
-    if (to == KN_F64)
-        return (kni_parts){
-            {kni_n_u32(n, 0), kni_n_select(n, truth, kni_n_u32(n, 0x3ff00000), kni_n_u32(n, 0))}};
-    int part = kni_narrow_part(to);
-    kni_ir_id id = kni_n_select(n, truth, kni_ir_whole(&n->b, part, 1), kni_ir_whole(&n->b, part, 0));
+    const uint32_t unit = to == KN_F64 ? 0x3ff00000 : 1;
+    const int part = kni_narrow_part(to);
+    kni_ir_id yes = kni_ir_whole(&n->b, part, unit), no = kni_ir_whole(&n->b, part, 0);
+    kni_ir_id id = kni_n_select(n, truth, yes, no);
+    if (to == KN_F64) return (kni_parts){{no, id}};
     return kni_narrow_is_pair(to) ? (kni_parts){{id, kni_n_u32(n, 0)}} : one(id);
 }
 
@@ -79,20 +79,21 @@ kni_parts kni_narrow_cast(kni_narrower *n, kni_parts x, int from, int to)
 
 /* ---- memory */
 
-static const char *half_item(int stored)
-{
-    return stored == KN_F16 ? "kni_soft_f16_f32" : "kni_soft_bf16_f32";
-}
+/* What turns the bits of an f32 into those of a 16-bit float, and back; NULL: they are the upper half of an f32's. */
+static const struct {
+    const char *narrowed, *widened;
+} halves[KN_DTYPE_COUNT] = {
+    [KN_F16] = {"kni_soft_f16_f32", "kni_soft_f32_f16"}, [KN_BF16] = {"kni_soft_bf16_f32", NULL}};
 
 /* f16 and bf16 of what has more digits than an f32 are rounded once, by way of f64. */
 static kni_ir_id to_half(kni_narrower *n, kni_parts x, int from, int stored)
 {
     if (from == KN_F32)
-        return called(n, half_item(stored), KN_U32, one(kni_n_bits(n, x.id[0], KN_U32))).id[0];
+        return called(n, halves[stored].narrowed, KN_U32, one(kni_n_bits(n, x.id[0], KN_U32))).id[0];
     if (kni_is_bool(from)) return to_half(n, kni_narrow_cast(n, x, from, KN_F32), KN_F32, stored);
     kni_parts wide = kni_narrow_cast(n, x, from, KN_F64);
     kni_ir_id odd = called(n, "kni_soft_f32_odd_f64", KN_U32, wide).id[0];
-    return called(n, half_item(stored), KN_U32, one(odd)).id[0];
+    return called(n, halves[stored].narrowed, KN_U32, one(odd)).id[0];
 }
 
 kni_parts kni_narrow_stored(kni_narrower *n, kni_parts x, int from, int stored)
@@ -115,22 +116,14 @@ static kni_ir_id extended(kni_narrower *n, kni_ir_id bits, int width)
 
 kni_parts kni_narrow_loaded(kni_narrower *n, kni_ir_id bits, int stored, int *dtype)
 {
-    *dtype = KN_I32;
+    *dtype = kni_is_half(stored) ? KN_F32 : kni_is_bool(stored) ? KN_BOOL : KN_I32;
     if (n->b.status) return one(bits);
-    switch (stored) {
-    case KN_F16:
-        *dtype = KN_F32;
-        return one(kni_n_bits(n, called(n, "kni_soft_f32_f16", KN_U32, one(bits)).id[0], KN_F32));
-    case KN_BF16:
-        *dtype = KN_F32;
-        return one(kni_n_bits(n, kni_n_word(n, "shl", bits, kni_n_u32(n, 16)), KN_F32));
-    case KN_I8:
-    case KN_I16:
-        return one(extended(n, bits, stored == KN_I8 ? 8 : 16));
-    case KN_BOOL:
-        *dtype = KN_BOOL;
-        return one(kni_n_word(n, "ne", bits, kni_n_u32(n, 0)));
-    default:
-        return one(kni_n_bits(n, bits, KN_I32));
+    if (kni_is_bool(stored)) return one(kni_n_word_by(n, "ne", bits, 0));
+    if (kni_is_half(stored)) {
+        const char *item = halves[stored].widened;
+        kni_ir_id wide = item ? called(n, item, KN_U32, one(bits)).id[0] : kni_n_word_by(n, "shl", bits, 16);
+        return one(kni_n_bits(n, wide, KN_F32));
     }
+    if (stored == KN_I8 || stored == KN_I16) return one(extended(n, bits, (int)kni_bytes_of(stored) * 8));
+    return one(kni_n_bits(n, bits, KN_I32));
 }

@@ -8,17 +8,17 @@ static kni_parts one(kni_ir_id id) { return (kni_parts){{id, 0}}; }
 
 static kni_ir_id magnitude(kni_narrower *n, kni_ir_id x)
 {
-    return kni_n_word(n, "and", kni_n_bits(n, x, KN_U32), kni_n_u32(n, 0x7fffffff));
+    return kni_n_word_by(n, "and", kni_n_bits(n, x, KN_U32), 0x7fffffff);
 }
 
 static kni_ir_id is_nan(kni_narrower *n, kni_ir_id x)
 {
-    return kni_n_word(n, "gt", magnitude(n, x), kni_n_u32(n, 0x7f800000));
+    return kni_n_word_by(n, "gt", magnitude(n, x), 0x7f800000);
 }
 
 static kni_ir_id copied_sign(kni_narrower *n, kni_ir_id x, kni_ir_id y)
 {
-    kni_ir_id sign = kni_n_word(n, "and", kni_n_bits(n, y, KN_U32), kni_n_u32(n, 0x80000000u));
+    kni_ir_id sign = kni_n_word_by(n, "and", kni_n_bits(n, y, KN_U32), 0x80000000u);
     return kni_n_bits(n, kni_n_word(n, "or", magnitude(n, x), sign), KN_F32);
 }
 
@@ -26,7 +26,13 @@ static kni_ir_id sign_of(kni_narrower *n, kni_ir_id x)
 {
     kni_ir_id zero = kni_ir_real(&n->b, KN_F32, 0), unit = kni_ir_real(&n->b, KN_F32, 1);
     kni_ir_id up = kni_n_select(n, kni_n_word(n, "gt", x, zero), unit, zero);
-    return kni_n_select(n, kni_n_word(n, "lt", x, zero), kni_ir_real(&n->b, KN_F32, -1), up);
+    kni_ir_id down = kni_ir_real(&n->b, KN_F32, -1);
+    return kni_n_select(n, kni_n_word(n, "lt", x, zero), down, up);
+}
+
+static kni_ir_id one_over(kni_narrower *n, kni_ir_id x)
+{
+    return kni_n_word(n, "div", kni_ir_real(&n->b, KN_F32, 1), x);
 }
 
 /* The larger or smaller; of NaN and a number, NaN. */
@@ -55,9 +61,9 @@ static bool known_single(kni_narrower *n, const char *word, kni_ir_id x, kni_ir_
     if (!strcmp(word, "isnan"))
         *result = is_nan(n, x);
     else if (!strcmp(word, "isinf"))
-        *result = kni_n_word(n, "eq", magnitude(n, x), kni_n_u32(n, 0x7f800000));
+        *result = kni_n_word_by(n, "eq", magnitude(n, x), 0x7f800000);
     else if (!strcmp(word, "isfinite"))
-        *result = kni_n_word(n, "lt", magnitude(n, x), kni_n_u32(n, 0x7f800000));
+        *result = kni_n_word_by(n, "lt", magnitude(n, x), 0x7f800000);
     else if (!strcmp(word, "copysign"))
         *result = copied_sign(n, x, y);
     else if (!strcmp(word, "sign"))
@@ -69,7 +75,7 @@ static bool known_single(kni_narrower *n, const char *word, kni_ir_id x, kni_ir_
     else if (!strcmp(word, "stop"))
         *result = x;
     else if (!strcmp(word, "rsqrt"))
-        *result = kni_n_word(n, "div", kni_ir_real(&n->b, KN_F32, 1), kni_n_word(n, "sqrt", x, 0));
+        *result = one_over(n, kni_n_word(n, "sqrt", x, 0));
     else
         return false;
     return true;

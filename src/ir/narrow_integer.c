@@ -14,7 +14,8 @@ kni_ir_id kni_narrow_less(kni_narrower *n, int dtype, kni_parts x, kni_parts y, 
     kni_ir_id xh = x.id[1], yh = y.id[1], same = kni_n_word(n, "eq", xh, yh);
     if (is_signed(dtype)) xh = kni_n_bits(n, xh, KN_I32), yh = kni_n_bits(n, yh, KN_I32);
     kni_ir_id low = kni_n_word(n, or_equal ? "le" : "lt", x.id[0], y.id[0]);
-    return kni_ir_or(&n->b, kni_n_word(n, "lt", xh, yh), kni_ir_and(&n->b, same, low));
+    kni_ir_id high = kni_n_word(n, "lt", xh, yh);
+    return kni_ir_or(&n->b, high, kni_ir_and(&n->b, same, low));
 }
 
 static kni_ir_id equal(kni_narrower *n, int dtype, kni_parts x, kni_parts y)
@@ -43,14 +44,13 @@ static bool compare(kni_narrower *n, const char *word, int dtype, kni_parts x, k
 static kni_parts plus(kni_narrower *n, kni_parts x, kni_parts y)
 {
     kni_ir_id low = kni_n_word(n, "add", x.id[0], y.id[0]);
-    kni_ir_id carry = kni_n_select(n, kni_n_word(n, "lt", low, x.id[0]), kni_n_u32(n, 1), kni_n_u32(n, 0));
+    kni_ir_id carry = kni_n_unit(n, kni_n_word(n, "lt", low, x.id[0]));
     return (kni_parts){{low, kni_n_word(n, "add", kni_n_word(n, "add", x.id[1], y.id[1]), carry)}};
 }
 
 static kni_parts minus(kni_narrower *n, kni_parts x, kni_parts y)
 {
-    kni_ir_id borrow =
-        kni_n_select(n, kni_n_word(n, "lt", x.id[0], y.id[0]), kni_n_u32(n, 1), kni_n_u32(n, 0));
+    kni_ir_id borrow = kni_n_unit(n, kni_n_word(n, "lt", x.id[0], y.id[0]));
     return (kni_parts){{kni_n_word(n, "sub", x.id[0], y.id[0]),
                         kni_n_word(n, "sub", kni_n_word(n, "sub", x.id[1], y.id[1]), borrow)}};
 }
@@ -59,8 +59,8 @@ static kni_parts times(kni_narrower *n, kni_parts x, kni_parts y)
 {
     kni_ir_id upper =
         kni_narrow_call(n, "kni_soft_upper_product", KN_U32, (kni_ir_id[]){x.id[0], y.id[0]}, 2).id[0];
-    kni_ir_id cross =
-        kni_n_word(n, "add", kni_n_word(n, "mul", x.id[0], y.id[1]), kni_n_word(n, "mul", x.id[1], y.id[0]));
+    kni_ir_id cross = kni_n_word(n, "mul", x.id[0], y.id[1]);
+    cross = kni_n_word(n, "add", cross, kni_n_word(n, "mul", x.id[1], y.id[0]));
     return (kni_parts){{kni_n_word(n, "mul", x.id[0], y.id[0]), kni_n_word(n, "add", upper, cross)}};
 }
 
@@ -92,7 +92,7 @@ static kni_parts shift_one(kni_narrower *n, const char *word, int dtype, kni_ir_
     int64_t known;
     kni_ir_builder *b = &n->b;
     if (whole_of(n, by, &known) && known >= 0 && known < 32) return one(kni_n_word(n, word, x, by));
-    kni_ir_id fits = kni_n_word(n, "lt", kni_n_bits(n, by, KN_U32), kni_n_u32(n, 32));
+    kni_ir_id fits = kni_n_word_by(n, "lt", kni_n_bits(n, by, KN_U32), 32);
     kni_ir_id inside = kni_n_word(n, "and", by, kni_ir_whole(b, dtype, 31));
     bool keeps = word[2] == 'r' && dtype == KN_I32;
     kni_ir_id rest = b->status ? 0 : keeps ? signs(n, x) : kni_ir_whole(b, dtype, 0);
@@ -115,8 +115,8 @@ static kni_parts shift_known(kni_narrower *n, bool left, bool arithmetic, kni_pa
            : arithmetic ? kni_n_bits(n, kni_n_word(n, "shr", high, kni_ir_whole(b, KN_I32, rest)), KN_U32)
                         : kni_n_word(n, out, from, kni_n_u32(n, rest));
     if (by >= 32) return left ? (kni_parts){{filled, near}} : (kni_parts){{near, filled}};
-    far = kni_n_word(n, "or", kni_n_word(n, out, to, kni_n_u32(n, by)),
-                     kni_n_word(n, back, from, kni_n_u32(n, 32 - by)));
+    far = kni_n_word_by(n, out, to, by);
+    far = kni_n_word(n, "or", far, kni_n_word_by(n, back, from, 32 - by));
     return left ? (kni_parts){{near, far}} : (kni_parts){{far, near}};
 }
 
@@ -130,8 +130,8 @@ static kni_parts shift_pair(kni_narrower *n, const char *word, int dtype, kni_pa
     const char *out = left ? "shl" : "shr", *back = left ? "shr" : "shl";
     kni_ir_id from = left ? x.id[0] : x.id[1], to = left ? x.id[1] : x.id[0], filled = kni_n_u32(n, 0);
     kni_ir_id inside = kni_n_word(n, "and", by.id[0], kni_n_u32(n, 31));
-    kni_ir_id over = kni_n_word(n, back, kni_n_word(n, back, from, kni_n_u32(n, 1)),
-                                kni_n_word(n, "sub", kni_n_u32(n, 31), inside));
+    kni_ir_id over = kni_n_word_by(n, back, from, 1);
+    over = kni_n_word(n, back, over, kni_n_word(n, "sub", kni_n_u32(n, 31), inside));
     kni_ir_id near = kni_n_word(n, out, from, inside);
     if (arithmetic && !n->b.status) {
         kni_ir_id sign = kni_n_bits(n, from, KN_I32);
@@ -140,8 +140,8 @@ static kni_parts shift_pair(kni_narrower *n, const char *word, int dtype, kni_pa
     }
     kni_ir_id far = kni_n_word(n, "or", kni_n_word(n, out, to, inside), over);
     kni_ir_id wide = kni_n_word(n, "ge", by.id[0], kni_n_u32(n, 32));
-    kni_ir_id fits = kni_ir_and(&n->b, kni_n_word(n, "lt", by.id[0], kni_n_u32(n, 64)),
-                                kni_n_word(n, "eq", by.id[1], kni_n_u32(n, 0)));
+    kni_ir_id fits = kni_n_word_by(n, "lt", by.id[0], 64);
+    fits = kni_ir_and(&n->b, fits, kni_n_word_by(n, "eq", by.id[1], 0));
     kni_ir_id first = kni_n_select(n, wide, filled, near), second = kni_n_select(n, wide, near, far);
     kni_parts good = left ? (kni_parts){{first, second}} : (kni_parts){{second, first}};
     return choose(n, fits, good, (kni_parts){{filled, filled}});

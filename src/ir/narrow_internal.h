@@ -43,9 +43,21 @@ static inline kni_ir_id kni_n_u32(kni_narrower *n, uint32_t value)
 {
     return kni_ir_whole(&n->b, KN_U32, (int64_t)value);
 }
+/* With a number on the right. The order in which C evaluates arguments is open, so no call makes nodes in two of its arguments: the text of a
+   kernel must not depend on the compiler that built the library. */
+static inline kni_ir_id kni_n_word_by(kni_narrower *n, const char *word, kni_ir_id x, uint32_t y)
+{
+    return kni_n_word(n, word, x, kni_n_u32(n, y));
+}
 static inline kni_ir_id kni_n_select(kni_narrower *n, kni_ir_id c, kni_ir_id yes, kni_ir_id no)
 {
     return kni_ir_select(&n->b, c, yes, no);
+}
+/* 1 or 0 */
+static inline kni_ir_id kni_n_unit(kni_narrower *n, kni_ir_id truth)
+{
+    kni_ir_id yes = kni_n_u32(n, 1), no = kni_n_u32(n, 0);
+    return kni_n_select(n, truth, yes, no);
 }
 static inline kni_ir_id kni_n_bits(kni_narrower *n, kni_ir_id x, int dtype)
 {

@@ -136,7 +136,7 @@ static kni_parts element(kni_narrower *n, const kni_ir_node *node, kni_ir_id at,
     uint32_t per_word = 1u << shift_to_word(dtype), bits = 32 / per_word;
     kni_parts x = {{0, 0}};
     if (kni_narrow_is_pair(dtype)) {
-        kni_ir_id first = kni_n_word(n, "shl", beyond(n, at, lane), kni_n_u32(n, 1));
+        kni_ir_id first = kni_n_word_by(n, "shl", beyond(n, at, lane), 1);
         x.id[0] = word_at(n, node->index, first);
         x.id[1] = word_at(n, node->index, kni_n_word(n, "or", first, kni_n_u32(n, 1)));
         return kni_narrow_cast(n, x, dtype, wanted);
@@ -155,8 +155,8 @@ static kni_parts element(kni_narrower *n, const kni_ir_node *node, kni_ir_id at,
         kni_ir_id here = beyond(n, at, lane);
         kni_ir_id inside = kni_n_word(n, "and", here, kni_n_u32(n, per_word - 1));
         kni_ir_id word = kni_n_word(n, "shr", here, kni_n_u32(n, shift_to_word(dtype)));
-        x.id[0] = kni_n_word(n, "shr", word_at(n, node->index, word),
-                             kni_n_word(n, "mul", inside, kni_n_u32(n, bits)));
+        x.id[0] = word_at(n, node->index, word);
+        x.id[0] = kni_n_word(n, "shr", x.id[0], kni_n_word_by(n, "mul", inside, bits));
     }
     if (is_packed(n, node->index))
         x.id[0] =
@@ -236,8 +236,8 @@ static void store_packed(kni_narrower *n, const kni_ir_node *node, kni_ir_id at,
     kni_ir_id inside = kni_n_word(n, "and", here, kni_n_u32(n, per_word - 1));
     kni_ir_id by = kni_n_word(n, "mul", inside, kni_n_u32(n, width));
     kni_ir_id mask = kni_n_word(n, "shl", kni_n_u32(n, (uint32_t)(UINT64_C(0xffffffff) >> (32 - width))), by);
-    store_part(n, n->bindings[node->index], kni_n_word(n, "shr", here, kni_n_u32(n, shift_to_word(dtype))),
-               kni_n_word(n, "shl", bits, by), mask);
+    kni_ir_id word = kni_n_word_by(n, "shr", here, shift_to_word(dtype));
+    store_part(n, n->bindings[node->index], word, kni_n_word(n, "shl", bits, by), mask);
 }
 
 static void store_element(kni_narrower *n, const kni_ir_node *node, kni_ir_id at, uint32_t lane)
@@ -251,7 +251,7 @@ static void store_element(kni_narrower *n, const kni_ir_node *node, kni_ir_id at
     if (is_packed(n, node->index)) {
         store_packed(n, node, at, lane, x.id[0]);
     } else if (kni_narrow_is_pair(stored)) {
-        kni_ir_id first = kni_n_word(n, "shl", beyond(n, at, lane), kni_n_u32(n, 1));
+        kni_ir_id first = kni_n_word_by(n, "shl", beyond(n, at, lane), 1);
         kni_ir_store(b, to, first, x.id[0]);
         kni_ir_store(b, to, kni_n_word(n, "or", first, kni_n_u32(n, 1)), x.id[1]);
     } else {
@@ -340,8 +340,7 @@ static kni_parts add_pair(kni_narrower *n, const kni_ir_node *node, kni_ir_id at
     kni_ir_id first = kni_n_word(n, "shl", at, kni_n_u32(n, 1));
     kni_ir_id low = kni_ir_atomic(b, to, first, value.id[0], KNI_IR_ADD);
     kni_ir_id over = kni_n_word(n, "lt", kni_n_word(n, "add", low, value.id[0]), low);
-    kni_ir_id high =
-        kni_n_word(n, "add", value.id[1], kni_n_select(n, over, kni_n_u32(n, 1), kni_n_u32(n, 0)));
+    kni_ir_id high = kni_n_word(n, "add", value.id[1], kni_n_unit(n, over));
     high = kni_ir_atomic(b, to, kni_n_word(n, "or", first, kni_n_u32(n, 1)), high, KNI_IR_ADD);
     return (kni_parts){{low, high}};
 }

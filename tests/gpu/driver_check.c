@@ -134,8 +134,8 @@ static void check_kernels(kni_driver *d)
         CHECK(wrong == 0);
         d->record_free(d, r);
     }
-    CHECK(d->compile(d, "extern \"C\" __global__ void bad(float *x)\n{\n    x[0] = nothing;\n}\n", 60, "bad") ==
-          NULL);
+    CHECK(d->compile(d, "extern \"C\" __global__ void bad(float *x)\n{\n    x[0] = nothing;\n}\n", 60,
+                     "bad") == NULL);
     CHECK(strstr(kn_last_error(), "x[0] = nothing") != NULL);
     printf("as it should be: %s\n", kn_last_error());
     for (int i = 0; i < 2; i++) d->free(d, buffers[i]);

@@ -58,7 +58,7 @@ class Copy:
     def make(self):
         for name in tree.all_files():
             if name.endswith(".knc") or not name.startswith(("include/", "src/", "tools/", "tests/", "scripts/", "docs/",
-                                                             "cmake/", "examples/", "CMake", "kiln.pc.in")):
+                                                             "cmake/", "examples/", "bindings/", "CMake", "kiln.pc.in")):
                 continue
             target = os.path.join(self.root, name)
             os.makedirs(os.path.dirname(target), exist_ok=True)

@@ -167,7 +167,7 @@ static kn_status run_binary(const kn_record *r, bool multiplies)
         j.a = scaled(r, in[0].data, a->type.dtype, first + 1);
         j.b = scaled(r, copy ? copy : in[1].data, b->type.dtype, second + 1);
         j.y = scaled(r, y->storage->data, y->type.dtype, KNI_BYTES_Y_SCALE);
-        if (copy || j.period == n)
+        if (copy || j.period >= n)
             run(&j);
         else
             s = KN_ERROR_MEMORY;

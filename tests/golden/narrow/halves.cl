@@ -114,13 +114,13 @@ __kernel void kn_halves(__global const uint32_t *restrict u_x, __global const fl
     const float t3 = kni_from_bits_f32(user_kni_soft_f32_f16(user_kni_soft_f16_f32(t2)));
     const uint32_t t4 = item + p.u_words[6u];
     const uint32_t t5 = (t4 & 1u) * 16u;
-    const uint32_t t6 = user_kni_soft_bf16_f32(kni_bits_f32(t3)) << t5;
-    const uint32_t t7 = t4 >> 1u;
-    uint32_t v1 = u_y[t7];
+    const uint32_t t6 = t4 >> 1u;
+    const uint32_t t7 = user_kni_soft_bf16_f32(kni_bits_f32(t3)) << t5;
+    uint32_t v1 = u_y[t6];
     const uint32_t t8 = ~(65535u << t5);
     while (1) {
         const uint32_t t9 = v1;
-        const uint32_t t10 = kni_atomic_compare_u32_global(&u_y[t7], t9 & t8 | t6, t9);
+        const uint32_t t10 = kni_atomic_compare_u32_global(&u_y[t6], t9 & t8 | t7, t9);
         if (t10 == t9) {
             break;
         }
@@ -128,13 +128,13 @@ __kernel void kn_halves(__global const uint32_t *restrict u_x, __global const fl
     }
     const uint32_t t11 = item + p.u_words[8u];
     const uint32_t t12 = (t11 & 3u) * 8u;
-    const uint32_t t13 = (t3 > 0.5f ? 1u : 0u) << t12;
-    const uint32_t t14 = t11 >> 2u;
-    uint32_t v2 = u_t[t14];
+    const uint32_t t13 = t11 >> 2u;
+    const uint32_t t14 = (t3 > 0.5f ? 1u : 0u) << t12;
+    uint32_t v2 = u_t[t13];
     const uint32_t t15 = ~(255u << t12);
     while (1) {
         const uint32_t t16 = v2;
-        const uint32_t t17 = kni_atomic_compare_u32_global(&u_t[t14], t16 & t15 | t13, t16);
+        const uint32_t t17 = kni_atomic_compare_u32_global(&u_t[t13], t16 & t15 | t14, t16);
         if (t17 == t16) {
             break;
         }

@@ -105,13 +105,13 @@ __kernel void kn_masked(__global const float *restrict u_x, __global float *rest
     if (t9 != -1.0f) {
         const uint2 t11 = user_kni_soft_i64_f32(kni_bits_f32(t9));
         const uint32_t t12 = (t10 & 3u) * 8u;
-        const uint32_t t13 = (t11.s0 & 255u) << t12;
-        const uint32_t t14 = t10 >> 2u;
-        uint32_t v2 = u_z[t14];
+        const uint32_t t13 = t10 >> 2u;
+        const uint32_t t14 = (t11.s0 & 255u) << t12;
+        uint32_t v2 = u_z[t13];
         const uint32_t t15 = ~(255u << t12);
         while (1) {
             const uint32_t t16 = v2;
-            const uint32_t t17 = kni_atomic_compare_u32_global(&u_z[t14], t16 & t15 | t13, t16);
+            const uint32_t t17 = kni_atomic_compare_u32_global(&u_z[t13], t16 & t15 | t14, t16);
             if (t17 == t16) {
                 break;
             }

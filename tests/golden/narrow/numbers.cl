@@ -369,13 +369,13 @@ __kernel void kn_numbers(__global const uint32_t *restrict u_x, __global const u
     const uint32_t t18 = item + p.u_words[10u];
     const uint2 t19 = user_kni_soft_i64_f64(t17.s0, t17.s1);
     const uint32_t t20 = (t18 & 1u) * 16u;
-    const uint32_t t21 = (t19.s0 & 65535u) << t20;
-    const uint32_t t22 = t18 >> 1u;
-    uint32_t v1 = u_h[t22];
+    const uint32_t t21 = t18 >> 1u;
+    const uint32_t t22 = (t19.s0 & 65535u) << t20;
+    uint32_t v1 = u_h[t21];
     const uint32_t t23 = ~(65535u << t20);
     while (1) {
         const uint32_t t24 = v1;
-        const uint32_t t25 = kni_atomic_compare_u32_global(&u_h[t22], t24 & t23 | t21, t24);
+        const uint32_t t25 = kni_atomic_compare_u32_global(&u_h[t21], t24 & t23 | t22, t24);
         if (t25 == t24) {
             break;
         }
