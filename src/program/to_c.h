@@ -11,7 +11,9 @@ enum {
     KNI_C_RESULTS = 8,
     KNI_C_ATTRIBUTES = 1024,
     KNI_C_DEPTH = 64,
-    KNI_C_NUMBERS = 128
+    KNI_C_NUMBERS = 128,
+    KNI_C_CANDIDATES = 192,
+    KNI_C_PIECES = 4
 };
 
 /* Memory of the arena. Steps are counted as they are printed; two blocks share bytes where no step needs both. */
@@ -30,9 +32,15 @@ typedef struct kni_c_place {
 } kni_c_place;
 
 /* a p + b q, where p and q are sizes and 1 where they are absent. */
-typedef struct kni_c_formula {
+typedef struct kni_c_piece {
     int64_t a, b;
-    kn_dim p, q;
+    kn_dim p, q, where_one;
+} kni_c_piece;
+
+/* The first piece whose size `where_one` is 1; the last one where there is none. */
+typedef struct kni_c_formula {
+    kni_c_piece pieces[KNI_C_PIECES];
+    int32_t n;
 } kni_c_formula;
 
 /* A kernel that was printed: by its key, which for bodies is its text. */
@@ -92,13 +100,14 @@ void kni_c_print_element(kni_ir_text *t, int dtype, const void *data, int64_t i)
 /* Notes a function of the prelude that the text calls. context: a kni_c. */
 void kni_c_uses(void *context, const char *function);
 
-/* ---- to_c_sizes.c: sizes as C, and numbers that follow from sizes */
+/* ---- to_c_sizes.c: sizes as C, and nodes at sizes that are known */
 
 void kni_c_dim(kni_ir_text *t, kn_dim d);
-void kni_c_formula_text(kni_ir_text *t, const kni_c_formula *f);
 /* The product of sizes first .. last - 1 of a type; 1 where there are none. */
 kn_dim kni_c_product(const kni_type *t, int first, int last);
 kn_status kni_c_find_points(kni_c *c);
+/* c->run has the sizes of a point. */
+void kni_c_go_to(kni_c *c, int32_t point);
 void kni_c_free_points(kni_c *c);
 /* Statements that leave the entry function where a size of the program cannot be with those that it is given. */
 kn_status kni_c_check_sizes(kni_c *c, kni_ir_text *t);
@@ -108,6 +117,10 @@ kn_status kni_c_bind(kni_c *c, const kni_program_node *n, kni_c_bound *b);
 kn_status kni_c_check_node(kni_c *c, const kni_program_node *n);
 /* The attributes in their normal form; whole numbers may be expressions. Room for KNI_C_ATTRIBUTES bytes. */
 kn_status kni_c_attributes(const kni_c *c, const kni_program_node *n, void *attributes);
+
+/* ---- to_c_formula.c: numbers that follow from sizes */
+
+void kni_c_formula_text(kni_ir_text *t, const kni_c_formula *f);
 /* Numbers of a node as formulas of the sizes. `at` gives them for the sizes of c->run; they are compared at every point but those where
    it gives -1 for their count: nothing is computed there. Where it does everywhere *count is -1. */
 typedef kn_status (*kni_c_numbers)(void *context, int64_t *numbers, int32_t *n);

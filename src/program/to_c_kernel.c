@@ -107,15 +107,25 @@ static int letter_dtype(const call *a, char letter)
 
 /* ---- buffers */
 
+static bool most_of_piece(const kni_c_piece *f, int64_t *most)
+{
+    int64_t p = kni_dim_high(f->p), q = kni_dim_high(f->q), y;
+    return f->a >= 0 && p < INT64_MAX && q < INT64_MAX && !__builtin_mul_overflow(f->a, p, most) &&
+           !__builtin_mul_overflow(f->b > 0 ? f->b : 0, q, &y) && !__builtin_add_overflow(*most, y, most) &&
+           *most <= INT32_MAX / 8;
+}
+
 /* The most that a formula can be, for temporaries: its sizes at their largest. */
 static kn_status most_of(const call *a, const kni_c_formula *f, int64_t *most)
 {
-    int64_t p = kni_dim_high(f->p), q = kni_dim_high(f->q), y;
-    if (f->a < 0 || p == INT64_MAX || q == INT64_MAX || __builtin_mul_overflow(f->a, p, most) ||
-        __builtin_mul_overflow(f->b > 0 ? f->b : 0, q, &y) || __builtin_add_overflow(*most, y, most) ||
-        *most > INT32_MAX / 8)
-        return kni_fail_op(KN_ERROR_UNSUPPORTED, a->bound.node->row->name,
-                           "its temporary memory has no bound, or one above 2 GiB");
+    *most = 0;
+    for (int32_t i = 0; i < f->n; i++) {
+        int64_t here;
+        if (!most_of_piece(&f->pieces[i], &here))
+            return kni_fail_op(KN_ERROR_UNSUPPORTED, a->bound.node->row->name,
+                               "its temporary memory has no bound, or one above 2 GiB");
+        if (here > *most) *most = here;
+    }
     return KN_OK;
 }
 

@@ -101,7 +101,7 @@ static kn_status print_view(kni_c *c, const kni_program_node *n)
     if (count < 0) return kni_c_make(c, y);
     if (!in_order) return print_gather(c, n, f);
     kni_c_formula offset = f[c->p->values[y].type.rank];
-    if (offset.b == 0 && offset.a == 0) return kni_c_alias(c, y, x, NULL);
+    if (offset.n == 1 && !offset.pieces[0].a && !offset.pieces[0].b) return kni_c_alias(c, y, x, NULL);
     kni_ir_text t = {0};
     kni_ir_text_add(&t, "(");
     kni_c_formula_text(&t, &offset);
@@ -431,6 +431,18 @@ static kn_status refuse_size(const kni_c *c, const kni_program_node *n)
         kni_dim_name(n->size), kni_c_value_name(c, kni_node_in(c->p, n)[0], room, sizeof room));
 }
 
+/* Many nodes have the same op, so a failure also says which value was to be made. */
+static kn_status print_named_op(kni_c *c, const kni_program_node *n)
+{
+    char text[600], room[100];
+    kn_status s = print_op(c, n);
+    if (s == KN_OK || s == KN_ERROR_MEMORY) return s;
+    kni_text copy = {text, sizeof text, 0};
+    kni_text_string(&copy, kn_last_error());
+    return kni_fail(s, "%s (it makes %s)", text,
+                    kni_c_value_name(c, kni_node_out(c->p, n)[0], room, sizeof room));
+}
+
 kn_status kni_c_print_region(kni_c *c, int32_t region)
 {
     const kni_program_region *r = &c->p->regions[region];
@@ -442,7 +454,7 @@ kn_status kni_c_print_region(kni_c *c, int32_t region)
         kni_ir_text_add(&c->code, "KILN_STEP;");
         print_names(c, n);
         kni_ir_text_add(&c->code, "\n");
-        s = n->kind == KNI_NODE_OP     ? print_op(c, n)
+        s = n->kind == KNI_NODE_OP     ? print_named_op(c, n)
             : n->kind == KNI_NODE_IF   ? print_if(c, n)
             : n->kind == KNI_NODE_LOOP ? print_loop(c, n)
             : n->kind == KNI_NODE_SIZE ? refuse_size(c, n)

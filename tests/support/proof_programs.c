@@ -347,6 +347,54 @@ static kn_status layers_eager(const proof_net *net, const kn_tensor *in, kn_tens
     return given(out, 1);
 }
 
+/* ---- attention of products whose axes may all have one element, with a padding mask */
+
+static kn_tensor products_weight(void)
+{
+    return kn_keep(kn_reshape(kn_linspace(-0.3, 0.4, 64, KN_F32), KN_SHAPE(8, 8)));
+}
+
+static value in_heads(kn_builder b, value x, const char *axes)
+{
+    value split = OP1(b, "reshape", x, ATTRIBUTES({"shape", "batch, length, 2, 4", 0}));
+    return OP1(b, "permute", split, ATTRIBUTES({"axes", axes, 0}));
+}
+
+static kn_program products_build(const proof_net *net, kn_dtype dtype)
+{
+    kn_builder b = kn_builder_new();
+    (void)net;
+    kn_builder_size(b, "batch", 1, 5);
+    kn_builder_size(b, "length", 1, 9);
+    value x = kn_builder_input(b, "x", dtype, "batch, length, 8"),
+          mask = kn_builder_input(b, "mask", dtype, "batch, 1, 1, length");
+    value mixed = OP2(b, "matmul", x, kn_builder_param(b, "weight", products_weight()), NULL);
+    value scores = OP2(b, "matmul", in_heads(b, mixed, "0, 2, 1, 3"), in_heads(b, x, "0, 2, 3, 1"), NULL);
+    value weights = OP1(b, "softmax", OP2(b, "add", scores, mask, NULL), ATTRIBUTES({"axis", "-1", 0}));
+    value seen = OP2(b, "matmul", weights, in_heads(b, mixed, "0, 2, 1, 3"), NULL);
+    value y = OP1(b, "reshape", OP1(b, "permute", seen, ATTRIBUTES({"axes", "0, 2, 1, 3", 0})),
+                  ATTRIBUTES({"shape", "batch, length, 8", 0}));
+    return finish(b, &y, NULL, 1);
+}
+
+static kn_tensor eager_heads(kn_tensor x, kn_ints axes)
+{
+    return kn_permute(kn_reshape(x, KN_SHAPE(kn_size(x, 0), kn_size(x, 1), 2, 4)), axes);
+}
+
+static kn_status products_eager(const proof_net *net, const kn_tensor *in, kn_tensor *out)
+{
+    (void)net;
+    kn_tensor mixed = kn_keep(kn_matmul(in[0], products_weight()));
+    kn_tensor scores =
+        kn_matmul(eager_heads(mixed, KN_AXES(0, 2, 1, 3)), eager_heads(in[0], KN_AXES(0, 2, 3, 1)));
+    kn_tensor seen =
+        kn_matmul(kn_softmax(kn_add(scores, in[1]), -1), eager_heads(mixed, KN_AXES(0, 2, 1, 3)));
+    out[0] =
+        kn_reshape(kn_permute(seen, KN_AXES(0, 2, 1, 3)), KN_SHAPE(kn_size(in[0], 0), kn_size(in[0], 1), 8));
+    return given(out, 1);
+}
+
 static kn_status no_layers(proof_net *net, kn_dtype dtype)
 {
     (void)net;
@@ -419,6 +467,16 @@ static const proof_program programs[] = {
      1,
      {{{1}, 0}, {{3}, 0}, {{5}, 0}},
      3,
+     false,
+     false},
+    {"products",
+     KN_F32,
+     no_layers,
+     products_build,
+     products_eager,
+     1,
+     {{{1, 1}, 0}, {{1, 4}, 0}, {{3, 1}, 0}, {{2, 2}, 0}, {{5, 9}, 0}},
+     5,
      false,
      false},
     MLP("mlp_f16", KN_F16),

@@ -1,6 +1,7 @@
-/* Programs that prove what programs can do: an MLP, a CNN with batch norm, a transformer block with a symbolic length, an LSTM as a loop,
-   one with an If, and one with functions and a loop that a condition ends. Each is there twice over the same weights: built op by op, and
-   as layers and ops that run at once, which are what runs, files and printed C are compared with, and what is traced. */
+/* Programs that prove what programs can do: an MLP, a CNN with batch norm, a transformer block with a symbolic length, an LSTM as a loop, one
+   with an If, one with functions and a loop that a condition ends, layers that are alike, and attention of products whose axes may all have
+   one element. Each is there twice over the same weights: built op by op, and as layers and ops that run at once, which are what runs, files
+   and printed C are compared with, and what is traced. */
 #ifndef PROOF_PROGRAMS_H
 #define PROOF_PROGRAMS_H
 
