@@ -727,7 +727,7 @@ static const struct {
 } refused[] = {
     {11, "a = f32[1,1,4] ~; u = AveragePool(a); > u", "kernel_shape is missing"},
     {11, "a = f32[1,1,4] ~; u = MaxPool(a) kernel_shape=2,2; > u",
-     "kernel_shape has 2 numbers; 1 spatial axes need 1"},
+     "kernel_shape has 2 numbers; this operand needs 1"},
     {11, "a = f32[1,1,4] ~; u = MaxPool(a) kernel_shape=2, strides=0,; > u",
      "strides is 0 on spatial axis 0"},
     {11, "a = f32[1,1,4] ~; u = MaxPool(a) kernel_shape=2, auto_pad='SAME'; > u", "auto_pad is 'SAME'"},

@@ -116,8 +116,12 @@ static kni_datum make_input(making *m, const kn_onnx_port *port)
     return x;
 }
 
-static kni_datum given_input(making *m, const kn_onnx_given *given)
+static kni_datum given_input(making *m, const kn_onnx_port *port, const kn_onnx_given *given)
 {
+    if (kn_ok(given->value) && port->dtype && kn_dtype_of(given->value) != port->dtype)
+        kni_convert_fail(&m->c, KN_ERROR_DTYPE, "the value given for input '%s' is %s; it must be %s",
+                         port->name, kn_dtype_name(kn_dtype_of(given->value)), kn_dtype_name(port->dtype));
+    if (kni_convert_failed(&m->c)) return KNI_ABSENT;
     kn_tensor t = kn_to(kn_alias(given->value), m->session->plan.host);
     return kni_entry_host(&m->c, t);
 }
@@ -138,7 +142,7 @@ static void bind_inputs(making *m)
                 "input '%s' is a weight that was computed with when the model was loaded; no_simplify of "
                 "kn_onnx_args lets it be given",
                 port.name);
-        kni_datum x = given ? given_input(m, given) : make_input(m, &port);
+        kni_datum x = given ? given_input(m, &port, given) : make_input(m, &port);
         if (!c->status) kni_bind(c, session->plan.model->graph->inputs[i], x);
     }
     kni_made_leave(c, made);

@@ -101,6 +101,21 @@ static kni_extent part_size(kni_conversion *c, const kni_onnx_node *node, kni_ex
     return kni_extent_div(c, size, KNI_EXTENT(parts));
 }
 
+/* The parts are all of the axis. */
+static void check_parts(kni_conversion *c, const kni_extent *parts, int64_t n, kni_extent size, int32_t axis)
+{
+    kni_extent sum = KNI_EXTENT(0);
+    for (int64_t i = 0; i < n; i++) {
+        if (!parts[i].text && parts[i].value < 0)
+            kni_convert_fail(c, KN_ERROR_SHAPE, "part %lld has %lld elements", (long long)i,
+                             (long long)parts[i].value);
+        sum = kni_extent_add(c, sum, parts[i]);
+    }
+    if (!sum.text && !size.text && sum.value != size.value && !kni_convert_failed(c))
+        kni_convert_fail(c, KN_ERROR_SHAPE, "the parts have %lld elements together, and axis %d has %lld",
+                         (long long)sum.value, axis, (long long)size.value);
+}
+
 void kni_convert_split(KNI_CONVERTS)
 {
     (void)n_in;
@@ -120,13 +135,11 @@ void kni_convert_split(KNI_CONVERTS)
         kni_convert_fail(c, KN_ERROR_SHAPE, "there are %lld parts for %d outputs", (long long)parts, n_out);
         return;
     }
+    if (given) check_parts(c, given, n, size, axis);
     if (!given) each = part_size(c, node, size, (int32_t)parts);
     for (int32_t i = 0; i < n_out; i++) {
         kni_extent stop = kni_extent_add(c, at, given ? given[i] : each);
         if (!given && node->version >= 18) stop = i + 1 == parts ? size : kni_extent_min(c, stop, size);
-        if (!stop.text && !size.text && stop.value > size.value)
-            kni_convert_fail(c, KN_ERROR_SHAPE, "the parts have more than the %lld elements of axis %d",
-                             (long long)size.value, axis);
         if (kni_is_wanted(node, i)) out[i] = kni_slice_of(c, in[0], axis, at, stop);
         at = stop;
     }

@@ -41,6 +41,10 @@ bool kni_window_list(kni_conversion *c, const kni_onnx_node *node, const char *n
    pools. False: the node failed. */
 bool kni_window_of(kni_conversion *c, const kni_onnx_node *node, kni_datum x, kni_datum weight,
                    kni_window *window);
+/* Fails where there is none. */
+bool kni_weight_is_given(kni_conversion *c, kni_datum weight);
+/* The attribute `group`. */
+int64_t kni_groups_of(kni_conversion *c, const kni_onnx_node *node);
 /* Elements that a window spans on axis i, (kernel - 1) dilation + 1. */
 int64_t kni_window_span(const kni_window *window, int32_t i);
 bool kni_window_has_numbers(const kni_window *window);

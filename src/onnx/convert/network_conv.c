@@ -7,8 +7,8 @@ void kni_convert_conv(kni_conversion *c, const kni_onnx_node *node, const kni_da
 {
     kni_window window;
     (void)n_in, (void)n_out;
-    if (!kni_window_of(c, node, in[0], in[1], &window)) return;
-    out[0] = kni_window_conv(c, &window, in[0], in[1], in[2], kni_node_int(node, "group", 1));
+    if (!kni_weight_is_given(c, in[1]) || !kni_window_of(c, node, in[0], in[1], &window)) return;
+    out[0] = kni_window_conv(c, &window, in[0], in[1], in[2], kni_groups_of(c, node));
 }
 
 /* ---- ConvTranspose */
@@ -92,7 +92,9 @@ void kni_convert_conv_transpose(kni_conversion *c, const kni_onnx_node *node, co
     kni_window w;
     transposed t = {0};
     (void)n_in, (void)n_out;
-    if (!kni_window_of(c, node, in[0], in[1], &w) || !find_sizes(c, node, &w, &t)) return;
+    if (!kni_weight_is_given(c, in[1]) || !kni_window_of(c, node, in[0], in[1], &w) ||
+        !find_sizes(c, node, &w, &t))
+        return;
     kni_extent
         past[KNI_SPATIAL]; /* output_padding below the stride or the dilation, the rest is padding below 0 */
     for (int32_t i = 0; i < w.n; i++) {
@@ -104,12 +106,11 @@ void kni_convert_conv_transpose(kni_conversion *c, const kni_onnx_node *node, co
             past[i].value = most - 1;
         }
     }
-    kni_datum y =
-        kni_emit(c, "conv_transpose", KNI_LIST(in[0], in[1], t.cut ? KNI_ABSENT : in[2]),
-                 KNI_GIVE(KNI_EXTENTS("stride", w.stride, w.n), KNI_EXTENTS("padding", w.before, w.n),
-                          KNI_EXTENTS("padding_end", w.after, w.n), KNI_EXTENTS("dilation", w.dilation, w.n),
-                          KNI_EXTENTS("output_padding", past, w.n),
-                          KNI_WHOLE("groups", kni_node_int(node, "group", 1))));
+    kni_datum y = kni_emit(
+        c, "conv_transpose", KNI_LIST(in[0], in[1], t.cut ? KNI_ABSENT : in[2]),
+        KNI_GIVE(KNI_EXTENTS("stride", w.stride, w.n), KNI_EXTENTS("padding", w.before, w.n),
+                 KNI_EXTENTS("padding_end", w.after, w.n), KNI_EXTENTS("dilation", w.dilation, w.n),
+                 KNI_EXTENTS("output_padding", past, w.n), KNI_WHOLE("groups", kni_groups_of(c, node))));
     out[0] = cut_result(c, &w, &t, y, in[2]);
 }
 
@@ -157,7 +158,7 @@ void kni_convert_deform_conv(kni_conversion *c, const kni_onnx_node *node, const
     kni_datum x = in[0], weight = in[1], offset = in[2], bias = in[3], mask = in[4];
     (void)n_in, (void)n_out;
     if (!kni_window_of(c, node, x, weight, &w)) return;
-    int64_t groups = kni_node_int(node, "group", 1);
+    int64_t groups = kni_groups_of(c, node);
     bool flat = w.n == 1;
     if (w.n > 2 || groups < 1) {
         kni_convert_fail(c, KN_ERROR_UNSUPPORTED,

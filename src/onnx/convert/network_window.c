@@ -9,8 +9,8 @@ bool kni_window_list(kni_conversion *c, const kni_onnx_node *node, const char *n
     int64_t count;
     const int64_t *given = kni_node_ints(node, name, &count);
     if (count != 0 && count != n) {
-        kni_convert_fail(c, KN_ERROR_ARGUMENT, "%s has %lld numbers; %d spatial axes need %d", name,
-                         (long long)count, n, n);
+        kni_convert_fail(c, KN_ERROR_ARGUMENT, "%s has %lld numbers; this operand needs %d", name,
+                         (long long)count, n);
         return false;
     }
     for (int32_t i = 0; i < n; i++) {
@@ -35,21 +35,26 @@ static bool find_kernel(kni_conversion *c, const kni_onnx_node *node, kni_datum 
 {
     int64_t count;
     kni_node_ints(node, "kernel_shape", &count);
-    if (count || !kni_is_given(weight)) {
-        if (!count) {
-            kni_convert_fail(c, KN_ERROR_ARGUMENT, "kernel_shape is missing: a pool needs it");
-            return false;
-        }
-        return kni_window_list(c, node, "kernel_shape", window->n, 1, 1, window->kernel);
+    if (!kni_is_given(weight)) {
+        if (!count) kni_convert_fail(c, KN_ERROR_ARGUMENT, "kernel_shape is missing: a pool needs it");
+        return !kni_convert_failed(c) &&
+               kni_window_list(c, node, "kernel_shape", window->n, 1, 1, window->kernel);
     }
+    if (count && !kni_window_list(c, node, "kernel_shape", window->n, 1, 1, window->kernel)) return false;
     if (kni_rank_of(c, weight) != window->n + 2) {
         kni_convert_fail(c, KN_ERROR_SHAPE, "the weight has rank %d; an operand of rank %d needs %d",
                          kni_rank_of(c, weight), window->n + 2, window->n + 2);
         return false;
     }
-    for (int32_t i = 0; i < window->n; i++)
-        window->kernel[i] = KNI_EXTENT(
-            kni_extent_number(c, kni_extent_of(c, weight, i + 2), "the size of the convolution's kernel"));
+    for (int32_t i = 0; i < window->n; i++) {
+        int64_t size =
+            kni_extent_number(c, kni_extent_of(c, weight, i + 2), "the size of the convolution's kernel");
+        if (count && size != window->kernel[i].value)
+            kni_convert_fail(c, KN_ERROR_SHAPE,
+                             "kernel_shape has %lld on spatial axis %d, and the weight has %lld",
+                             (long long)window->kernel[i].value, i, (long long)size);
+        window->kernel[i] = KNI_EXTENT(size);
+    }
     return !kni_convert_failed(c);
 }
 
@@ -111,6 +116,20 @@ bool kni_window_of(kni_conversion *c, const kni_onnx_node *node, kni_datum x, kn
            kni_window_list(c, node, "strides", window->n, 1, 1, window->stride) &&
            kni_window_list(c, node, "dilations", window->n, 1, 1, window->dilation) &&
            find_padding(c, node, window) && !kni_convert_failed(c);
+}
+
+bool kni_weight_is_given(kni_conversion *c, kni_datum weight)
+{
+    if (!kni_is_given(weight)) kni_convert_fail(c, KN_ERROR_ARGUMENT, "it has no weight");
+    return kni_is_given(weight);
+}
+
+int64_t kni_groups_of(kni_conversion *c, const kni_onnx_node *node)
+{
+    int64_t groups = kni_node_int(node, "group", 1);
+    if (groups < 1)
+        kni_convert_fail(c, KN_ERROR_ARGUMENT, "group is %lld; it must be at least 1", (long long)groups);
+    return groups;
 }
 
 bool kni_window_has_numbers(const kni_window *window)

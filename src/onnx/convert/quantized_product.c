@@ -62,8 +62,8 @@ static kni_datum convolve(kni_conversion *c, const kni_onnx_node *node, kni_datu
                           kni_datum x_zero, kni_datum w_zero, const finish *f)
 {
     kni_window window;
-    const int64_t groups = kni_node_int(node, "group", 1);
-    if (!kni_window_of(c, node, x, w, &window)) return KNI_ABSENT;
+    const int64_t groups = kni_groups_of(c, node);
+    if (!kni_weight_is_given(c, w) || !kni_window_of(c, node, x, w, &window)) return KNI_ABSENT;
     if (!kni_window_has_numbers(&window))
         x = kni_window_pad(c, &window, x, kni_known_real(c, x_zero, "the zero point", 0));
     if (kni_is_given(x_zero)) x_zero = kni_reshape_to(c, x_zero, NULL, 0);

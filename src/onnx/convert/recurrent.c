@@ -115,10 +115,22 @@ static void emit_cell(kni_conversion *c, const kni_onnx_node *node, const cell *
     }
 }
 
+/* hidden_size says again what the recurrent weight [directions, gates, hidden] has. */
+static void check_hidden(kni_conversion *c, const kni_onnx_node *node, kni_datum weight)
+{
+    if (!kni_node_attribute(node, "hidden_size") || !kni_is_given(weight)) return;
+    const kni_extent hidden = kni_extent_of(c, weight, 2);
+    const int64_t given = kni_node_int(node, "hidden_size", 0);
+    if (!hidden.text && hidden.value != given && !kni_convert_failed(c))
+        kni_convert_fail(c, KN_ERROR_SHAPE, "hidden_size is %lld, and its weights have %lld",
+                         (long long)given, (long long)hidden.value);
+}
+
 static void convert_cell(kni_conversion *c, const kni_onnx_node *node, const cell *kind, const kni_datum *in,
                          kni_datum *out, int32_t n_out)
 {
     kni_datum own[MAX_OPERANDS];
+    check_hidden(c, node, in[2]);
     for (int32_t i = 0; i < MAX_OPERANDS; i++) own[i] = in[i];
     emit_cell(c, node, kind, own, out, n_out);
 }

@@ -114,6 +114,10 @@ void kni_bind(kni_conversion *c, int32_t value, kni_datum x);
 kni_datum kni_bound(kni_conversion *c, int32_t value);
 /* Converts one node. */
 void kni_convert_one(kni_conversion *c, const kni_onnx_node *node);
+
+/* ---- check_node.c: what contradicts itself or the standard fails */
+void kni_check_node(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in);
+void kni_check_result(kni_conversion *c, int32_t value, kni_datum x);
 /* Runs the nodes of a graph whose inputs are bound. */
 void kni_graph_nodes(kni_conversion *c, const kni_onnx_graph *graph);
 /* Leaves all values that belong to a graph. */

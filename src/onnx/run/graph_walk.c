@@ -26,6 +26,7 @@ static void keep_results(kni_conversion *c, const kni_onnx_node *node, const kni
 {
     for (int32_t i = 0; i < node->n_out && !c->status; i++) {
         if (node->out[i] < 0) continue;
+        kni_check_result(c, node->out[i], out[i]);
         kni_bind(c, node->out[i], out[i]);
         if (c->target->name) c->target->name(c, node->out[i], out[i]);
     }
@@ -44,6 +45,7 @@ void kni_convert_one(kni_conversion *c, const kni_onnx_node *node)
         kni_convert_fail(c, KN_ERROR_UNSUPPORTED, "%s", planned->reason);
     else if (in && out) {
         read_operands(c, node, in);
+        kni_check_node(c, node, in);
         bool host = planned->converter->flags & KNI_ONNX_HOST;
         if (host || !kni_convert_strings(c, node, in, node->n_in, out, node->n_out))
             planned->converter->convert(c, node, in, node->n_in, out, node->n_out);

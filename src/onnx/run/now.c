@@ -231,7 +231,7 @@ void kni_now_emit(kni_conversion *c, const char *op, const kni_datum *in, int32_
     kni_now *now = now_of(c);
     if (n_in > FEW) operands = kni_convert_memory(c, (size_t)n_in, sizeof *operands);
     if (n_out > FEW) results = kni_convert_memory(c, (size_t)n_out, sizeof *results);
-    if (now->ahead && n_in == 0 && made_by(attributes) > MOST_AHEAD)
+    if (now->ahead && !now->types_alone && n_in == 0 && made_by(attributes) > MOST_AHEAD)
         kni_convert_fail(c, KN_ERROR_MEMORY, "too large to be made before a run");
     bool near = is_near(c, op, in, n_in, attributes);
     if (c->status || !give_attributes(c, attributes, values) ||
