@@ -1,6 +1,7 @@
 /* Regions and nodes of a program as C: views, joins, If, loops and calls. Kernels are in to_c_body.c and to_c_kernel.c. */
 #include "core/allocator.h"
 #include "core/error.h"
+#include "core/objects.h"
 #include "core/text.h"
 #include "ops/body.h"
 #include "program/to_c.h"
@@ -438,7 +439,7 @@ static kn_status print_named_op(kni_c *c, const kni_program_node *n)
     kn_status s = print_op(c, n);
     if (s == KN_OK || s == KN_ERROR_MEMORY) return s;
     kni_text copy = {text, sizeof text, 0};
-    kni_text_string(&copy, kn_last_error());
+    kni_text_string(&copy, kni_failure_latest());
     return kni_fail(s, "%s (it makes %s)", text,
                     kni_c_value_name(c, kni_node_out(c->p, n)[0], room, sizeof room));
 }
