@@ -1,5 +1,5 @@
 # The short way in: every target does its own set-up. The logic is in scripts/ and in CMake.
-.PHONY: all setup build demo everything test test-all web web-serve web-test format format-check generated generated-check smoke mutation bench symbols clean
+.PHONY: all setup build demo examples everything test test-all web web-serve web-test format format-check generated generated-check smoke mutation bench symbols clean
 
 BUILD := $(or $(KN_BUILD_ROOT),build)
 
@@ -18,6 +18,11 @@ demo:
 	@scripts/build.sh release -DKN_TIERS=$(or $(KN_TIERS),host) -- example_mnist
 	@. scripts/environment.sh && own_folder $(BUILD)/demo
 	@$(BUILD)/release/examples/mnist --folder $(BUILD)/demo
+
+# The programs of examples/, in $(BUILD)/release/examples.
+examples:
+	@scripts/setup.sh build
+	@scripts/build.sh release -DKN_TIERS=$(or $(KN_TIERS),host) -- kiln kiln_static kiln_tool examples
 
 everything: setup
 	@scripts/build.sh release

@@ -37,6 +37,7 @@ if(KN_TOOLS)
 endif()
 
 if(KN_EXAMPLES)
+    add_custom_target(examples)
     file(GLOB example_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/examples/*")
     foreach(folder IN LISTS example_folders)
         get_filename_component(name "${folder}" NAME)
@@ -46,6 +47,7 @@ if(KN_EXAMPLES)
             target_include_directories(example_${name} PRIVATE "${PROJECT_SOURCE_DIR}/examples" "${folder}/generated")
             set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
                 RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+            add_dependencies(examples example_${name})
         endif()
     endforeach()
     # It exports the network of another example.

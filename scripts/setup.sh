@@ -40,6 +40,8 @@ needed_to_test() {
 g++ g++
 git git
 python3 python3
+pip3 python3-pip
+npm npm
 clang-format-14 clang-format-14
 - libclang-rt-14-dev
 chromium chromium

@@ -1,18 +1,16 @@
-"""Fetches playwright-core from npm's registry, the version and the checksum that are written here, into a folder.
+"""Fetches playwright-core from npm, the version and the checksum that are written here, into a folder.
 Usage: get_playwright.py FOLDER   (nothing is fetched when it is there already)"""
 
-import base64
-import hashlib
-import io
 import os
 import shutil
 import sys
 import tarfile
-import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import fetch_package  # noqa: E402
 
 VERSION = "1.65.1"
-INTEGRITY = "hqPpz7blSMPxWVdoeE1yiBSzXsKiVOd2k+kjCvmUywD2GPO2Dd9HfcWnq9NN0GHbNZDFgZ9JfBFr+X5/BLo0qw=="
-REGISTRY = os.environ.get("npm_config_registry", "").rstrip("/")
+DIGEST = "6f5a60be62a4fddfbe7d10c448d8fbd54547da3358f2f8a04211440471ee863e"
 
 
 def main():
@@ -20,14 +18,9 @@ def main():
     mark = os.path.join(folder, "fetched-" + VERSION)
     if os.path.exists(mark):
         return
-    address = "%s/playwright-core/-/playwright-core-%s.tgz" % (REGISTRY, VERSION)
-    with urllib.request.urlopen(address, timeout=60) as answer:
-        data = answer.read()
-    digest = base64.b64encode(hashlib.sha512(data).digest()).decode()
-    if digest != INTEGRITY:
-        sys.exit("%s is not what it was: its sha512 is %s" % (address, digest))
+    path = fetch_package.npm_package("playwright-core@" + VERSION, DIGEST, os.path.join(sys.argv[1], "playwright-core.tgz"))
     shutil.rmtree(folder, ignore_errors=True)
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+    with tarfile.open(path) as archive:
         members = [m for m in archive.getmembers() if m.isfile() and m.name.startswith("package/") and ".." not in m.name]
         for member in members:
             member.name = member.name[len("package/"):]
