@@ -12,11 +12,10 @@ kn_backend *kni_null_backend(void);
 
 /* Devices that compile kernels at run time: "cuda:0", "opencl:1"; NULL after a failure. The describing ones write
    "opencl:0  name of the device" for the n-th there is, false past the last, and tell no failure. */
-kn_backend *kni_cuda_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-kn_backend *kni_opencl_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-kn_backend *kni_vulkan_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-bool kni_cuda_describe(int32_t n, char *text, size_t bytes);
-bool kni_opencl_describe(int32_t n, char *text, size_t bytes);
-bool kni_vulkan_describe(int32_t n, char *text, size_t bytes);
+#define DEVICE(name, ...)                                                                                    \
+    kn_backend *kni_##name##_open(const char *argument, kn_backend *const *inner, int32_t n_inner);          \
+    bool kni_##name##_describe(int32_t n, char *text, size_t bytes);
+#include "core/devices.def"
+#undef DEVICE
 
 #endif

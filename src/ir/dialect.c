@@ -2,9 +2,9 @@
 #include "ir/emitter.h"
 
 static const kni_dialect *const dialects[KNI_IR_DIALECTS] = {
-    [KNI_IR_C] = &kni_dialect_c,           [KNI_IR_CUDA] = &kni_dialect_cuda,
-    [KNI_IR_OPENCL] = &kni_dialect_opencl, [KNI_IR_C99] = &kni_dialect_c99,
-    [KNI_IR_SPIRV] = &kni_dialect_spirv,
+#define DIALECT(number, table) [KNI_IR_##number] = &kni_dialect_##table,
+#include "ir/dialects.def"
+#undef DIALECT
 };
 
 const kni_dialect *kni_dialect_of(int dialect)

@@ -15,6 +15,7 @@ static const kni_dialect_atomic atomics[] = {
 
 const kni_dialect kni_dialect_c = {
     .name = "C",
+    .ending = "c",
     .serial = true,
     .wraps = true,
     .entry = "void",
@@ -38,6 +39,7 @@ const kni_dialect kni_dialect_c = {
 /* C99 for a file of its own, which a stranger compiles: no option is needed, no atomics are there. */
 const kni_dialect kni_dialect_c99 = {
     .name = "C99",
+    .ending = "c",
     .serial = true,
     .entry = "static void",
     .space = {"", "", ""},

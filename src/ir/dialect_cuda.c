@@ -29,6 +29,7 @@ static const kni_dialect_atomic atomics[] = {
 
 const kni_dialect kni_dialect_cuda = {
     .name = "CUDA",
+    .ending = "cu",
     .wide_memory = true,
     .entry = "extern \"C\" __global__ void",
     .bound = " __launch_bounds__(%u)",

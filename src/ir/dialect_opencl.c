@@ -23,6 +23,7 @@ static const kni_dialect_atomic atomics[] = {
 
 const kni_dialect kni_dialect_opencl = {
     .name = "OpenCL",
+    .ending = "cl",
     .native_vectors = true,
     .wide_memory = true,
     .entry = "__kernel void",

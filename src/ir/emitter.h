@@ -12,7 +12,8 @@ typedef struct kni_dialect_atomic {
 } kni_dialect_atomic;
 
 typedef struct kni_dialect {
-    const char *name;
+    const char *name;   /* in failures, of the language or of its devices */
+    const char *ending; /* of files that hold a kernel */
     /* Of a language that is not of the C family: prints a whole kernel; nothing else of the table counts. */
     kn_status (*print)(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text);
     bool serial;         /* an entry loops over items or workgroups itself */
@@ -41,8 +42,9 @@ typedef struct kni_dialect {
     int n_atomics;
 } kni_dialect;
 
-extern const kni_dialect kni_dialect_c, kni_dialect_c99, kni_dialect_cuda, kni_dialect_opencl,
-    kni_dialect_spirv;
+#define DIALECT(number, table) extern const kni_dialect kni_dialect_##table;
+#include "ir/dialects.def"
+#undef DIALECT
 const kni_dialect *kni_dialect_of(int dialect);
 /* The type of a dtype in memory; truths are computed in int, which kni_dialect_value_type knows. */
 const char *kni_dialect_storage_type(int dtype);

@@ -187,11 +187,9 @@ typedef struct kni_ir {
 
 /* What a target can do and how it is written. */
 typedef enum kni_ir_dialect {
-    KNI_IR_C,
-    KNI_IR_CUDA,
-    KNI_IR_OPENCL,
-    KNI_IR_C99,   /* freestanding, by any compiler of the gcc family and with any options */
-    KNI_IR_SPIRV, /* a binary of Vulkan 1.1, from the narrow form */
+#define DIALECT(number, table) KNI_IR_##number,
+#include "ir/dialects.def"
+#undef DIALECT
     KNI_IR_DIALECTS
 } kni_ir_dialect;
 

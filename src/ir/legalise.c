@@ -10,8 +10,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char *const targets[KNI_IR_DIALECTS] = {"C", "CUDA", "OpenCL", "C99", "Vulkan"};
-
 static kn_status refuse(const kni_ir *ir, const kni_ir_node *node, const char *format, ...)
 {
     va_list arguments;
@@ -31,7 +29,7 @@ static kn_status check_dtype(const kni_ir *ir, const kni_ir_caps *caps, const kn
                  (kni_is_half(dtype) && !caps->half_storage && !node);
     if (!lacks) return KN_OK;
     return refuse(ir, node, "%s is of %T, which this %s device does not have", what, dtype,
-                  targets[caps->dialect]);
+                  kni_dialect_of(caps->dialect)->name);
 }
 
 static kn_status check_launch(const kni_ir *ir, const kni_ir_caps *caps)
@@ -62,7 +60,7 @@ static kn_status check_node(const kni_ir *ir, const kni_ir_caps *caps, const kni
     kn_status s = check_dtype(ir, caps, node, node->type.dtype, "a value");
     if (s != KN_OK) return s;
     if (node->code == KNI_IR_ATOMIC && !caps->atomics)
-        return refuse(ir, node, "this %s device has no atomics", targets[caps->dialect]);
+        return refuse(ir, node, "this %s device has no atomics", kni_dialect_of(caps->dialect)->name);
     return KN_OK;
 }
 

@@ -41,19 +41,10 @@ const kni_library_names kni_libraries[KNI_LIBRARY_COUNT] = {
                             NULL,
                             NULL,
                             {"libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"}},
-    [KNI_LIBRARY_OPENCL] = {"OpenCL",
-                            "opencl devices",
-                            "ocl-icd-libopencl1",
-                            NULL,
-                            NULL,
-                            {"libOpenCL.so.1", "libOpenCL.so", "libOpenCL.dylib"}},
-    [KNI_LIBRARY_VULKAN] = {"Vulkan",
-                            "vulkan devices",
-                            "libvulkan1",
-                            NULL,
-                            NULL,
-                            {"libvulkan.so.1", "libvulkan.so", "libvulkan.1.dylib"}},
-    [KNI_LIBRARY_CUDA] = {"CUDA driver", "cuda devices", "NVIDIA's driver", OF_CUDA, {"libcuda.so.1"}},
+#define DEVICE(name, id, title, package, folders, folder, ...)                                               \
+    [KNI_LIBRARY_##id] = {title, #name " devices", package, folders, folder, {__VA_ARGS__}},
+#include "core/devices.def"
+#undef DEVICE
     [KNI_LIBRARY_NVRTC] = {"NVRTC",
                            "kernels on cuda devices",
                            "nvidia-cuda-nvrtc",

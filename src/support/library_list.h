@@ -10,9 +10,9 @@ typedef enum kni_library_id {
     KNI_LIBRARY_PNG,
     KNI_LIBRARY_JPEG,
     KNI_LIBRARY_SQLITE,
-    KNI_LIBRARY_OPENCL,
-    KNI_LIBRARY_VULKAN,
-    KNI_LIBRARY_CUDA,
+#define DEVICE(name, id, ...) KNI_LIBRARY_##id,
+#include "core/devices.def"
+#undef DEVICE
     KNI_LIBRARY_NVRTC,
     KNI_LIBRARY_CUBLASLT,
     KNI_LIBRARY_CUDNN,

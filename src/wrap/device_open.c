@@ -35,20 +35,14 @@ typedef struct opener {
 } opener;
 
 static opener openers[MAX_NAMES] = {
-    {"cpu", open_cpu, 0},
-    {"ref", open_ref, 0},
-    {"null", open_null, 0},
-    {"autodiff", kni_autodiff_open, 1},
-    {"check", kni_check_open, 2},
-    {"fusion", kni_fusion_open, 1},
-    {"trace", kni_trace_open, 1},
-    {"profile", kni_profile_open, 1},
+    {"cpu", open_cpu, 0},         {"ref", open_ref, 0},
+    {"null", open_null, 0},       {"autodiff", kni_autodiff_open, 1},
+    {"check", kni_check_open, 2}, {"fusion", kni_fusion_open, 1},
+    {"trace", kni_trace_open, 1}, {"profile", kni_profile_open, 1},
     {"nan", kni_nan_open, 1},
-#ifndef __wasm__
-    {"cuda", kni_cuda_open, DEVICE_NUMBER},
-    {"opencl", kni_opencl_open, DEVICE_NUMBER},
-    {"vulkan", kni_vulkan_open, DEVICE_NUMBER},
-#endif
+#define DEVICE(name, ...) {#name, kni_##name##_open, DEVICE_NUMBER},
+#include "core/devices.def"
+#undef DEVICE
 };
 #define WHITE " \t\n\r"
 static kni_mutex lock = KNI_MUTEX_INIT;
@@ -204,24 +198,25 @@ kn_device kn_device_open(const char *spec)
 
 bool kn_device_describe(int32_t n, char *text, size_t bytes)
 {
-#ifndef __wasm__
-    static bool (*const kinds[])(int32_t, char *, size_t) = {kni_cuda_describe, kni_opencl_describe,
-                                                             kni_vulkan_describe};
+    static bool (*const kinds[])(int32_t, char *, size_t) = {
+#define DEVICE(name, ...) kni_##name##_describe,
+#include "core/devices.def"
+#undef DEVICE
+        NULL};
     char unused[8];
     if (!text || !bytes) {
         text = unused;
         bytes = sizeof unused;
     }
-    for (int k = 0; k < KNI_COUNT(kinds) && n >= 0; k++) {
+    for (int k = 0; kinds[k] && n >= 0; k++) {
         int32_t count = 0;
         for (; count <= n; count++)
             if (!kinds[k](count, text, bytes)) break;
         if (count > n) return true;
         n -= count;
     }
-#endif
-    if (text && bytes) text[0] = 0;
-    return (void)n, false;
+    text[0] = 0;
+    return false;
 }
 
 bool kn_device_enumerate(int32_t n, char *name, size_t bytes)
