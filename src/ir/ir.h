@@ -206,6 +206,7 @@ typedef struct kni_ir_caps {
     bool no_bytes;               /* 8-bit ones cannot */
     bool narrow;                 /* kernels are wanted in the narrow form in any case */
     bool no_aliases;             /* memory that a launch writes is bound once */
+    bool loop_turns;             /* the driver counts the turns of loops and ends them */
     uint32_t max_buffers;        /* of a kernel, the fault cell counted; 0: no bound */
     uint32_t param_bytes;        /* the most of a launch; 0: no bound */
     bool subgroups, atomics, float_atomics, tiles;

@@ -90,9 +90,11 @@ typedef struct optional_parts {
 
 static void find_optional(vulkan *v, optional_parts *o)
 {
+    enum { LLVMPIPE = 13 };
     kni_ir_caps *c = &v->driver.caps;
     vk_float_controls controls = {.is = VK_IS_FLOAT_CONTROLS};
-    vk_properties_2 properties = {.is = VK_IS_PROPERTIES};
+    vk_driver_properties driver = {.is = VK_IS_DRIVER};
+    vk_properties_2 properties = {.is = VK_IS_PROPERTIES, .next = &driver};
     bool bytes = has_extension(v, "VK_KHR_8bit_storage"),
          modes = has_extension(v, "VK_KHR_shader_float_controls");
     memset(o, 0, sizeof *o);
@@ -101,9 +103,10 @@ static void find_optional(vulkan *v, optional_parts *o)
     o->features.is = VK_IS_FEATURES;
     o->features.next = &o->halves;
     if (bytes) o->halves.next = &o->bytes;
-    if (modes) properties.next = &controls;
+    if (modes) driver.next = &controls;
     v->api->features_2(v->adapter, &o->features);
     v->api->properties_2(v->adapter, &properties);
+    c->loop_turns = driver.id == LLVMPIPE;
     c->half_storage = o->halves.buffers;
     c->no_bytes = !o->bytes.buffers;
     if (controls.keeps_tiny[1]) c->float_modes |= KNI_IR_FLOAT_KEEPS_TINY;

@@ -56,6 +56,7 @@ enum {
     VK_IS_PROPERTIES = 1000059001,
     VK_IS_HALF_STORAGE = 1000083000,
     VK_IS_BYTE_STORAGE = 1000177000,
+    VK_IS_DRIVER = 1000196000,
     VK_IS_FLOAT_CONTROLS = 1000197000
 };
 
@@ -129,6 +130,14 @@ typedef struct vk_float_controls {
     uint32_t keeps_special[3], keeps_tiny[3], flushes_tiny[3], rounds_to_even[3],
         rounds_to_zero[3]; /* of 16, 32 and 64 bits */
 } vk_float_controls;
+
+typedef struct vk_driver_properties {
+    uint32_t is;
+    void *next;
+    uint32_t id;
+    char name[256], info[256];
+    uint8_t version[4];
+} vk_driver_properties;
 
 typedef struct vk_properties_2 {
     uint32_t is;

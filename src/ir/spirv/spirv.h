@@ -136,7 +136,10 @@ typedef struct kni_spirv {
     uint32_t blocks[KN_DTYPE_COUNT];          /* struct types of buffers by the dtype in memory */
     uint32_t arguments[KNI_IR_MAX_ARGUMENTS]; /* of the function being printed */
     uint32_t after, again;                    /* where BREAK and CONTINUE go */
-    uint32_t test_body, test_after;           /* where TEST goes */
+    uint32_t tested;                          /* the truth of the latest TEST; 0: none */
+    uint32_t depth;                           /* of the loops around what is printed */
+    uint32_t turn, left;                      /* variables of loops that are cut */
+    bool cut;                                 /* the innermost loop is one */
     kni_spirv_words signatures;               /* of function types: how many words, the words, the id */
     bool ended;                               /* the block being printed has its last instruction */
     kn_status status;
@@ -181,5 +184,17 @@ void kni_spirv_node(kni_spirv *s, kni_ir_id id);      /* one with a value, a sto
 
 /* ---- spirv_control.c */
 void kni_spirv_function(kni_spirv *s, const kni_ir_function *function, uint32_t id); /* NULL: the kernel */
+void kni_spirv_block(kni_spirv *s, uint32_t number);
+void kni_spirv_label(kni_spirv *s, uint32_t id);
+void kni_spirv_branch(kni_spirv *s, uint32_t to);
+/* The last instruction of a block, unless it has one. */
+void kni_spirv_end(kni_spirv *s, uint32_t code, int n, uint32_t operand);
+
+/* ---- spirv_loop.c */
+void kni_spirv_declare_turns(kni_spirv *s, uint32_t body); /* at the beginning of the function of this body */
+void kni_spirv_for(kni_spirv *s, kni_ir_id id);
+void kni_spirv_loop(kni_spirv *s, const kni_ir_node *node);
+void kni_spirv_test(kni_spirv *s, const kni_ir_node *node);
+void kni_spirv_break(kni_spirv *s);
 
 #endif

@@ -1,0 +1,216 @@
+/* Loops as SPIR-V wants them, and around drivers that end them too early: llvmpipe of Mesa leaves every loop of an invocation once all of
+   them together have made 65,535 turns, and says nothing. For such a driver (caps.loop_turns) an innermost loop is printed as one
+   around a loop of a fixed number of turns, which the driver is told to unroll and does not count. */
+#include "ir/spirv/spirv.h"
+
+enum { UNROLL = 1, TURNS = 8, DEEP = 3 };
+
+/* The labels of a loop, and what the loop around it had. */
+typedef struct loop {
+    uint32_t head, condition, body, step, after;
+    uint32_t outer_after, outer_again;
+} loop;
+
+static loop begin(kni_spirv *s, uint32_t control)
+{
+    s->depth++;
+    loop l = {kni_spirv_id(s), kni_spirv_id(s), kni_spirv_id(s), kni_spirv_id(s),
+              kni_spirv_id(s), s->after,        s->again};
+    s->after = l.after;
+    s->again = l.step;
+    kni_spirv_branch(s, l.head);
+    kni_spirv_label(s, l.head);
+    kni_spirv_put(s, &s->code, SPIRV_LOOP_MERGE, 3, l.after, l.step, control);
+    kni_spirv_branch(s, l.condition);
+    kni_spirv_label(s, l.condition);
+    return l;
+}
+
+/* Goes on with the body where the truth holds, else behind the loop. */
+static void go_on(kni_spirv *s, uint32_t truth, const loop *l)
+{
+    kni_spirv_put(s, &s->code, SPIRV_BRANCH_IF, 3, truth, l->body, l->after);
+    kni_spirv_label(s, l->body);
+}
+
+/* What is printed now goes on with the step; then comes what is behind the loop. */
+static void step(kni_spirv *s, const loop *l)
+{
+    kni_spirv_branch(s, l->step);
+    kni_spirv_label(s, l->step);
+}
+
+static void finish(kni_spirv *s, const loop *l)
+{
+    kni_spirv_branch(s, l->head);
+    kni_spirv_label(s, l->after);
+    s->depth--;
+    s->after = l->outer_after;
+    s->again = l->outer_again;
+}
+
+static uint32_t is_less(kni_spirv *s, int dtype, uint32_t a, uint32_t b)
+{
+    return kni_spirv_make(s, dtype == KN_I32 ? SPIRV_S_LESS : SPIRV_U_LESS, kni_spirv_scalar(s, KN_BOOL), 2,
+                          a, b);
+}
+
+/* ---- loops of a fixed number of turns */
+
+static bool has_loop(const kni_spirv *s, uint32_t number)
+{
+    kni_ir_id id = number ? s->ir->blocks[number].first : 0;
+    for (; id; id = kni_ir_at(s->ir, id)->next) {
+        const kni_ir_node *node = kni_ir_at(s->ir, id);
+        if (node->code == KNI_IR_FOR || node->code == KNI_IR_LOOP) return true;
+        for (int i = 0; i < kni_ir_block_count(node->code); i++)
+            if (has_loop(s, node->u.blocks[i])) return true;
+    }
+    return false;
+}
+
+/* Whether the loop is to be cut: not one of a few turns, whose bounds are known. */
+static bool is_cut(const kni_spirv *s, const kni_ir_node *node)
+{
+    if (!s->caps->loop_turns || s->depth + 1 < DEEP) return false;
+    bool known = node->code == KNI_IR_FOR && kni_ir_at(s->ir, node->a)->code == KNI_IR_CONSTANT &&
+                 kni_ir_at(s->ir, node->b)->code == KNI_IR_CONSTANT;
+    for (int i = 0; i < kni_ir_block_count(node->code) && !known; i++) known = has_loop(s, node->u.blocks[i]);
+    return !known;
+}
+
+/* One variable for each will do, since no innermost loop is inside another. */
+void kni_spirv_declare_turns(kni_spirv *s, uint32_t body)
+{
+    s->turn = s->left = 0;
+    if (!s->caps->loop_turns || !has_loop(s, body)) return;
+    uint32_t count = kni_spirv_pointer(s, kni_spirv_scalar(s, KN_U32), SPIRV_LOCAL);
+    uint32_t truth = kni_spirv_pointer(s, kni_spirv_scalar(s, KN_BOOL), SPIRV_LOCAL);
+    s->turn = kni_spirv_make(s, SPIRV_VARIABLE, count, 1, SPIRV_LOCAL);
+    s->left = kni_spirv_make(s, SPIRV_VARIABLE, truth, 1, SPIRV_LOCAL);
+}
+
+/* The two loops: the outer one goes on until `left` is set. Everything between is the body of the inner one. */
+typedef struct cut_loop {
+    loop outer, inner;
+    bool around; /* BREAK leaves the loop around, which is no cut one */
+} cut_loop;
+
+static cut_loop cut_begin(kni_spirv *s)
+{
+    uint32_t truth = kni_spirv_scalar(s, KN_BOOL), u32 = kni_spirv_scalar(s, KN_U32);
+    cut_loop c = {.around = s->cut};
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->left, kni_spirv_constant(s, KN_BOOL, 0));
+    c.outer = begin(s, 0);
+    uint32_t left = kni_spirv_make(s, SPIRV_LOAD, truth, 1, s->left);
+    go_on(s, kni_spirv_make(s, SPIRV_LOGICAL_NOT, truth, 1, left), &c.outer);
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->turn, kni_spirv_u32(s, 0));
+    c.inner = begin(s, UNROLL);
+    uint32_t turn = kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->turn);
+    go_on(s, is_less(s, KN_U32, turn, kni_spirv_u32(s, TURNS)), &c.inner);
+    s->cut = true;
+    return c;
+}
+
+/* In the body: leaves both loops unless the truth holds. */
+static void cut_unless(kni_spirv *s, const cut_loop *c, uint32_t truth)
+{
+    uint32_t body = kni_spirv_id(s);
+    uint32_t leaves = kni_spirv_make(s, SPIRV_LOGICAL_NOT, kni_spirv_scalar(s, KN_BOOL), 1, truth);
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->left, leaves);
+    kni_spirv_put(s, &s->code, SPIRV_BRANCH_IF, 3, truth, body, c->inner.after);
+    kni_spirv_label(s, body);
+}
+
+static void cut_end(kni_spirv *s, const cut_loop *c)
+{
+    uint32_t u32 = kni_spirv_scalar(s, KN_U32), turn = kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->turn);
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->turn,
+                  kni_spirv_make(s, SPIRV_INT_ADD, u32, 2, turn, kni_spirv_u32(s, 1)));
+    finish(s, &c->inner);
+    step(s, &c->outer);
+    finish(s, &c->outer);
+    s->cut = c->around;
+}
+
+/* ---- the loops of a kernel */
+
+static void cut_for(kni_spirv *s, kni_ir_id id, uint32_t below, uint32_t by)
+{
+    const kni_ir_node *node = kni_ir_at(s->ir, id);
+    uint32_t type = kni_spirv_type(s, node->type), slot = s->slots[id];
+    cut_loop c = cut_begin(s);
+    s->ids[id] = kni_spirv_make(s, SPIRV_LOAD, type, 1, slot);
+    cut_unless(s, &c, is_less(s, node->type.dtype, s->ids[id], below));
+    kni_spirv_block(s, node->u.blocks[0]);
+    step(s, &c.inner);
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, slot,
+                  kni_spirv_make(s, SPIRV_INT_ADD, type, 2, s->ids[id], by));
+    cut_end(s, &c);
+}
+
+void kni_spirv_for(kni_spirv *s, kni_ir_id id)
+{
+    const kni_ir_node *node = kni_ir_at(s->ir, id);
+    uint32_t type = kni_spirv_type(s, node->type), slot = s->slots[id];
+    uint32_t from = kni_spirv_value(s, node->a), below = kni_spirv_value(s, node->b),
+             by = kni_spirv_value(s, node->c);
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, slot, from);
+    if (is_cut(s, node)) {
+        cut_for(s, id, below, by);
+        return;
+    }
+    loop l = begin(s, 0);
+    s->ids[id] = kni_spirv_make(s, SPIRV_LOAD, type, 1, slot);
+    go_on(s, is_less(s, node->type.dtype, s->ids[id], below), &l);
+    kni_spirv_block(s, node->u.blocks[0]);
+    step(s, &l);
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, slot,
+                  kni_spirv_make(s, SPIRV_INT_ADD, type, 2, s->ids[id], by));
+    finish(s, &l);
+}
+
+static void cut_while(kni_spirv *s, const kni_ir_node *node)
+{
+    cut_loop c = cut_begin(s);
+    s->tested = 0;
+    kni_spirv_block(s, node->u.blocks[0]);
+    if (s->tested) cut_unless(s, &c, s->tested);
+    kni_spirv_block(s, node->u.blocks[1]);
+    step(s, &c.inner);
+    kni_spirv_block(s, node->u.blocks[2]);
+    cut_end(s, &c);
+    s->tested = 0;
+}
+
+void kni_spirv_loop(kni_spirv *s, const kni_ir_node *node)
+{
+    if (is_cut(s, node)) {
+        cut_while(s, node);
+        return;
+    }
+    loop l = begin(s, 0);
+    s->tested = 0;
+    kni_spirv_block(s, node->u.blocks[0]);
+    if (s->tested) { /* a condition that has no TEST holds */
+        go_on(s, s->tested, &l);
+    } else {
+        kni_spirv_branch(s, l.body);
+        kni_spirv_label(s, l.body);
+    }
+    kni_spirv_block(s, node->u.blocks[1]);
+    step(s, &l);
+    kni_spirv_block(s, node->u.blocks[2]);
+    finish(s, &l);
+    s->tested = 0; /* no TEST of the loop around */
+}
+
+/* The last of a condition: the loop that it belongs to branches. */
+void kni_spirv_test(kni_spirv *s, const kni_ir_node *node) { s->tested = kni_spirv_value(s, node->a); }
+
+void kni_spirv_break(kni_spirv *s)
+{
+    if (s->cut && !s->ended)
+        kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->left, kni_spirv_constant(s, KN_BOOL, 1));
+    kni_spirv_branch(s, s->after);
+}
