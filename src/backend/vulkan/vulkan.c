@@ -20,6 +20,7 @@ static void close_driver(kni_driver *d)
     vulkan *v = kni_vulkan_of(d);
     if (v->device) {
         (void)v->api->wait_device(v->device);
+        kni_vulkan_recordings_close(v);
         kni_vulkan_frames_close(v);
         kni_vulkan_free_chunks(v);
         kni_vulkan_layouts_close(v);
@@ -157,6 +158,12 @@ static const kni_driver functions = {.allocate = kni_vulkan_allocate,
                                      .compile = kni_vulkan_compile,
                                      .unload = kni_vulkan_unload,
                                      .launch = kni_vulkan_launch,
+                                     .record_begin = kni_vulkan_record_begin,
+                                     .record_end = kni_vulkan_record_end,
+                                     .replay = kni_vulkan_replay,
+                                     .record_params = kni_vulkan_record_params,
+                                     .record_free = kni_vulkan_record_free,
+                                     .record_writes = kni_vulkan_record_writes,
                                      .close = close_driver};
 
 static kni_driver *open_driver(const kni_vulkan_api *api, vk_adapter adapter, uint32_t family, int32_t number)

@@ -38,6 +38,7 @@ static const struct {
     {"vkCreateCommandPool", &api.create_command_pool},
     {"vkDestroyCommandPool", &api.destroy_command_pool},
     {"vkAllocateCommandBuffers", &api.allocate_commands},
+    {"vkFreeCommandBuffers", &api.free_commands},
     {"vkBeginCommandBuffer", &api.begin},
     {"vkEndCommandBuffer", &api.end},
     {"vkQueueSubmit", &api.submit},

@@ -389,6 +389,7 @@ typedef struct kni_vulkan_api {
     int32_t (*create_command_pool)(vk_device, const vk_plain_info *, const void *, vk_command_pool *);
     void (*destroy_command_pool)(vk_device, vk_command_pool, const void *);
     int32_t (*allocate_commands)(vk_device, const vk_commands_info *, vk_commands *);
+    void (*free_commands)(vk_device, vk_command_pool, uint32_t, const vk_commands *);
     int32_t (*begin)(vk_commands, const vk_begin_info *);
     int32_t (*end)(vk_commands);
     int32_t (*submit)(vk_queue, uint32_t, const vk_submit_info *, vk_fence);

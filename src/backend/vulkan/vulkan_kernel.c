@@ -12,6 +12,7 @@ enum { SIZES = 3, PUSHED = 6 * 4 };
 struct kni_module {
     vk_module module;
     uint32_t n_buffers; /* with the numbers of the launch */
+    uint64_t read_only; /* by the number of the buffer */
     uint32_t *words;    /* the SPIR-V, for pipelines that are made later */
     size_t bytes;
     bool items; /* the driver chooses the workgroup */
@@ -45,16 +46,24 @@ void kni_vulkan_layouts_close(vulkan *v)
 
 /* ---- pipelines */
 
-/* What a module says of itself: the highest binding, and whether its workgroup is a constant of the specialisation. */
+/* What a module says of itself: the highest binding, which buffers are only read, and whether its workgroup is a constant of the
+   specialisation. A buffer's binding comes before what else is said of it. */
 static void read_module(kni_module *m)
 {
-    enum { HEADER = 5, DECORATE = 71, SPEC_CONSTANT = 50, BINDING = 33 };
+    enum { HEADER = 5, DECORATE = 71, SPEC_CONSTANT = 50, READ_ONLY = 24, BINDING = 33 };
     size_t n = m->bytes / 4;
+    uint32_t id = 0, binding = 0;
     for (size_t i = HEADER; i < n && m->words[i] >> 16; i += m->words[i] >> 16) {
-        uint32_t code = m->words[i] & 0xffff;
-        if (code == DECORATE && m->words[i + 2] == BINDING && m->words[i + 3] >= m->n_buffers)
-            m->n_buffers = m->words[i + 3] + 1;
+        const uint32_t *w = m->words + i;
+        uint32_t code = w[0] & 0xffff;
         if (code == SPEC_CONSTANT) m->items = true;
+        if (code != DECORATE) continue;
+        if (w[2] == BINDING) {
+            id = w[1];
+            binding = w[3];
+            if (binding >= m->n_buffers) m->n_buffers = binding + 1;
+        }
+        if (w[2] == READ_ONLY && w[1] == id) m->read_only |= UINT64_C(1) << binding;
     }
 }
 
@@ -127,7 +136,7 @@ static vk_pipeline pipeline_of(vulkan *v, kni_module *m, uint32_t size)
     if (m->sizes[i] == size) return m->pipelines[i];
     if (m->sizes[i]) {
         (void)kni_vulkan_sync(&v->driver);
-        v->api->destroy_pipeline(v->device, m->pipelines[i], NULL);
+        kni_vulkan_retire(v, NULL, m->pipelines[i]);
     }
     m->sizes[i] = 0;
     m->pipelines[i] = 0;
@@ -147,7 +156,7 @@ static vk_pipeline pipeline_of(vulkan *v, kni_module *m, uint32_t size)
 static void free_module(vulkan *v, kni_module *m)
 {
     for (int i = 0; i < SIZES; i++)
-        if (m->sizes[i]) v->api->destroy_pipeline(v->device, m->pipelines[i], NULL);
+        if (m->sizes[i]) kni_vulkan_retire(v, NULL, m->pipelines[i]);
     if (m->module) v->api->destroy_module(v->device, m->module, NULL);
     if (m->words) kni_free(m->words, m->bytes);
     kni_free(m, sizeof *m);
@@ -192,36 +201,36 @@ kni_module *kni_vulkan_compile(kni_driver *d, const char *text, size_t bytes, co
 
 /* ---- launches */
 
-static kn_status bind_buffers(vulkan *v, vulkan_frame *f, const kni_module *m, void *const *buffers,
-                              uint32_t n, uint64_t params, uint32_t param_bytes)
+static kn_status bind_buffers(vulkan *v, const vulkan_target *t, const kni_module *m, void *const *buffers,
+                              uint32_t n, uint32_t param_bytes)
 {
     vk_buffer_range ranges[VULKAN_MAX_BUFFERS];
     vk_set set = 0;
     const vk_set_info info = {
-        .is = VK_IS_SET, .pool = f->sets, .count = 1, .layouts = &v->set_layouts[m->n_buffers]};
+        .is = VK_IS_SET, .pool = t->page->sets, .count = 1, .layouts = &v->set_layouts[m->n_buffers]};
     int32_t status = v->api->allocate_sets(v->device, &info, &set);
     if (status) return kni_vulkan_failed(v, "giving a kernel its buffers", status);
-    f->n_sets++;
-    f->n_descriptors += m->n_buffers;
+    t->page->n_sets++;
+    t->page->n_descriptors += m->n_buffers;
     for (uint32_t i = 0; i < n; i++) {
         const vulkan_memory *memory = buffers[i];
         ranges[i] = (vk_buffer_range){kni_vulkan_buffer(memory), memory->offset, memory->bytes};
     }
-    if (m->n_buffers > n) ranges[n] = (vk_buffer_range){f->staging, params, param_bytes};
+    if (m->n_buffers > n) ranges[n] = (vk_buffer_range){t->page->staging, t->at, param_bytes};
     const vk_write_set write = {.is = VK_IS_WRITE_SET,
                                 .set = set,
                                 .count = m->n_buffers,
                                 .kind = VK_STORAGE_BUFFER,
                                 .buffers = ranges};
     if (m->n_buffers) v->api->update_sets(v->device, 1, &write, 0, NULL);
-    v->api->bind_sets(f->commands, VK_COMPUTE_POINT, v->layouts[m->n_buffers], 0, 1, &set, 0, NULL);
+    v->api->bind_sets(t->commands, VK_COMPUTE_POINT, v->layouts[m->n_buffers], 0, 1, &set, 0, NULL);
     return KN_OK;
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* A dispatch has at most so many groups along an axis: larger launches are several, each told where it begins. */
-static void dispatch(vulkan *v, vulkan_frame *f, vk_layout layout, const uint32_t *groups)
+static void dispatch(vulkan *v, vk_commands commands, vk_layout layout, const uint32_t *groups)
 {
     const uint32_t *most = v->max_groups;
     uint32_t told[6] = {0, 0, 0, groups[0], groups[1], groups[2]};
@@ -231,32 +240,47 @@ static void dispatch(vulkan *v, vulkan_frame *f, vk_layout layout, const uint32_
                 told[0] = (uint32_t)x;
                 told[1] = (uint32_t)y;
                 told[2] = (uint32_t)z;
-                v->api->push(f->commands, layout, VK_COMPUTE_STAGE, 0, PUSHED, told);
-                v->api->dispatch(f->commands, smaller(groups[0] - told[0], most[0]),
+                v->api->push(commands, layout, VK_COMPUTE_STAGE, 0, PUSHED, told);
+                v->api->dispatch(commands, smaller(groups[0] - told[0], most[0]),
                                  smaller(groups[1] - told[1], most[1]),
                                  smaller(groups[2] - told[2], most[2]));
             }
+}
+
+/* Room for the launch where it is to go, behind what it has to wait for. */
+static uint32_t targets_of(vulkan *v, const kni_module *m, void *const *buffers, uint32_t n, uint32_t bytes,
+                           vulkan_target *targets)
+{
+    vulkan_use uses[VULKAN_MAX_BUFFERS];
+    for (uint32_t i = 0; i < n; i++) {
+        const vulkan_memory *memory = buffers[i];
+        uses[i] = kni_vulkan_use_of(memory, 0, memory->bytes, !(m->read_only >> i & 1));
+    }
+    return kni_vulkan_targets(v, bytes, m->n_buffers, uses, n, targets);
 }
 
 kn_status kni_vulkan_launch(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,
                             uint32_t n_buffers, const void *params, uint32_t param_bytes)
 {
     vulkan *v = kni_vulkan_of(d);
-    uint32_t room = (param_bytes + 15) / 16 * 16;
-    uint64_t at;
-    if (!shape->groups[0] || !shape->groups[1] || !shape->groups[2]) return KN_OK;
+    vulkan_target targets[VULKAN_COPIES];
+    uint32_t room = param_bytes ? (param_bytes + 15) / 16 * 16 : 16;
+    if (!shape->groups[0] || !shape->groups[1] || !shape->groups[2])
+        return v->noted ? kni_vulkan_record_launch(v, NULL, param_bytes) : KN_OK;
     if (m->n_buffers > n_buffers + 1 || m->n_buffers < n_buffers)
         return kni_fail(KN_ERROR_INTERNAL, "%s: the kernel %s of %u buffers was given %u", v->spec, m->entry,
                         m->n_buffers, n_buffers);
     vk_pipeline pipeline = pipeline_of(v, m, shape->workgroup);
     if (!pipeline) return KN_ERROR_INTERNAL;
-    vulkan_frame *f = kni_vulkan_frame(v, room ? room : 16, m->n_buffers, &at);
-    if (!f) return KN_ERROR_DEVICE;
-    if (param_bytes) memcpy(f->mapped + at, params, param_bytes);
-    kn_status s = bind_buffers(v, f, m, buffers, n_buffers, at, room ? room : 16);
-    if (s != KN_OK) return s;
-    v->api->bind_pipeline(f->commands, VK_COMPUTE_POINT, pipeline);
-    dispatch(v, f, v->layouts[m->n_buffers], shape->groups);
-    kni_vulkan_barrier(v, f);
-    return KN_OK;
+    uint32_t n = targets_of(v, m, buffers, n_buffers, room, targets);
+    kn_status s = n ? KN_OK : KN_ERROR_DEVICE;
+    for (uint32_t i = 0; i < n && s == KN_OK; i++) {
+        const vulkan_target *t = &targets[i];
+        if (param_bytes) memcpy(t->page->mapped + t->at, params, param_bytes);
+        s = bind_buffers(v, t, m, buffers, n_buffers, room);
+        if (s != KN_OK) return s;
+        v->api->bind_pipeline(t->commands, VK_COMPUTE_POINT, pipeline);
+        dispatch(v, t->commands, v->layouts[m->n_buffers], shape->groups);
+    }
+    return s == KN_OK && v->noted ? kni_vulkan_record_launch(v, targets, param_bytes) : s;
 }

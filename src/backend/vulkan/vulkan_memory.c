@@ -159,7 +159,7 @@ void kni_vulkan_free(kni_driver *d, void *memory)
     if (!m) return;
     vulkan_chunk *c = m->chunk;
     put_back(c, m->offset, m->bytes);
-    kni_free(m, sizeof *m);
+    kni_vulkan_retire(v, m, 0);
     /* One empty chunk of the small size stays, for the next piece. */
     if (c->used || (c->bytes == CHUNK && c == v->chunks && !c->next)) return;
     if (kni_vulkan_sync(d) != KN_OK && !v->lost) return;

@@ -5,20 +5,12 @@
 
 static int32_t open_frame(vulkan *v, vulkan_frame *f)
 {
-    const kni_vulkan_api *a = v->api;
     const vk_commands_info commands = {.is = VK_IS_COMMANDS, .pool = v->commands, .count = 1};
     const vk_plain_info fence = {.is = VK_IS_FENCE};
-    const vk_pool_size size = {VK_STORAGE_BUFFER, VULKAN_DESCRIPTORS};
-    const vk_set_pool_info sets = {
-        .is = VK_IS_SET_POOL, .max_sets = VULKAN_SETS, .n_sizes = 1, .sizes = &size};
-    int32_t status = a->allocate_commands(v->device, &commands, &f->commands);
-    if (!status) status = a->create_fence(v->device, &fence, NULL, &f->fence);
-    if (!status) status = a->create_set_pool(v->device, &sets, NULL, &f->sets);
-    if (!status)
-        status = kni_vulkan_make_buffer(v, VULKAN_STAGING, VK_USE_STORAGE | VK_USE_COPY_FROM | VK_USE_COPY_TO,
-                                        VK_ON_HOST | VK_COHERENT, VK_CACHED, &f->staging, &f->staging_memory);
-    if (!status) status = a->map(v->device, f->staging_memory, 0, VULKAN_STAGING, 0, (void **)&f->mapped);
-    return status;
+    int32_t status = v->api->allocate_commands(v->device, &commands, &f->commands);
+    if (!status) status = v->api->create_fence(v->device, &fence, NULL, &f->fence);
+    return status ? status
+                  : kni_vulkan_page_open(v, &f->page, VULKAN_STAGING, VULKAN_SETS, VULKAN_DESCRIPTORS);
 }
 
 kn_status kni_vulkan_frames_open(vulkan *v)
@@ -31,37 +23,41 @@ kn_status kni_vulkan_frames_open(vulkan *v)
 
 void kni_vulkan_frames_close(vulkan *v)
 {
-    const kni_vulkan_api *a = v->api;
     for (int i = 0; i < VULKAN_FRAMES; i++) {
         vulkan_frame *f = &v->frames[i];
-        if (f->fence) a->destroy_fence(v->device, f->fence, NULL);
-        if (f->sets) a->destroy_set_pool(v->device, f->sets, NULL);
-        if (f->staging) a->destroy_buffer(v->device, f->staging, NULL);
-        if (f->staging_memory) a->free(v->device, f->staging_memory, NULL);
+        if (f->fence) v->api->destroy_fence(v->device, f->fence, NULL);
+        kni_vulkan_page_close(v, &f->page);
     }
-    if (v->commands) a->destroy_command_pool(v->device, v->commands, NULL);
+    if (v->commands) v->api->destroy_command_pool(v->device, v->commands, NULL);
 }
 
 /* ---- frames */
 
-static kn_status wait_frame(vulkan *v, vulkan_frame *f)
+kn_status kni_vulkan_wait(vulkan *v, vk_fence fence, bool *submitted)
 {
-    if (!f->submitted) return KN_OK;
-    int32_t status = v->api->wait_fences(v->device, 1, &f->fence, 1, UINT64_MAX);
-    f->submitted = false;
-    if (!status) status = v->api->reset_fences(v->device, 1, &f->fence);
+    if (!*submitted) return KN_OK;
+    int32_t status = v->api->wait_fences(v->device, 1, &fence, 1, UINT64_MAX);
+    *submitted = false;
+    if (!status) status = v->api->reset_fences(v->device, 1, &fence);
     return status ? kni_vulkan_failed(v, "waiting for the device", status) : KN_OK;
+}
+
+kn_status kni_vulkan_submit(vulkan *v, vk_commands commands, vk_fence fence)
+{
+    const vk_submit_info info = {.is = VK_IS_SUBMIT, .n_commands = 1, .commands = &commands};
+    int32_t status = v->api->submit(v->queue, 1, &info, fence);
+    return status ? kni_vulkan_failed(v, "submitting work", status) : KN_OK;
 }
 
 kn_status kni_vulkan_flush(vulkan *v)
 {
     vulkan_frame *f = &v->frames[v->frame];
     if (!f->recording) return KN_OK;
-    const vk_submit_info info = {.is = VK_IS_SUBMIT, .n_commands = 1, .commands = &f->commands};
     f->recording = false;
     int32_t status = v->api->end(f->commands);
-    if (!status) status = v->api->submit(v->queue, 1, &info, f->fence);
     if (status) return kni_vulkan_failed(v, "submitting work", status);
+    kn_status s = kni_vulkan_submit(v, f->commands, f->fence);
+    if (s != KN_OK) return s;
     f->submitted = true;
     v->frame = (v->frame + 1) % VULKAN_FRAMES;
     return KN_OK;
@@ -70,51 +66,43 @@ kn_status kni_vulkan_flush(vulkan *v)
 static kn_status begin_frame(vulkan *v, vulkan_frame *f)
 {
     const vk_begin_info begin = {.is = VK_IS_COMMANDS_BEGIN, .flags = VK_COMMANDS_ONCE};
-    kn_status s = wait_frame(v, f);
+    kn_status s = kni_vulkan_wait(v, f->fence, &f->submitted);
     if (s != KN_OK) return s;
-    int32_t status = v->api->reset_set_pool(v->device, f->sets, 0);
+    int32_t status = v->api->reset_set_pool(v->device, f->page.sets, 0);
     if (!status) status = v->api->begin(f->commands, &begin);
     if (status) return kni_vulkan_failed(v, "recording work", status);
-    f->staged = f->n_sets = f->n_descriptors = 0;
+    f->page.staged = f->page.n_sets = f->page.n_descriptors = 0;
     f->recording = true;
-    /* What the frame before wrote is seen by this one. */
-    kni_vulkan_barrier(v, f);
+    /* What was submitted before is seen by this one. */
+    kni_vulkan_barrier(v, f->commands);
+    v->hazards.n = 0;
     return KN_OK;
 }
 
-vulkan_frame *kni_vulkan_frame(vulkan *v, uint64_t bytes, uint32_t n_buffers, uint64_t *offset)
+/* The frame with room for this; NULL after a failure. */
+static vulkan_frame *frame_for(vulkan *v, uint64_t bytes, uint32_t n_buffers)
 {
-    uint64_t size = bytes + VULKAN_ALIGNMENT - 1 - (bytes + VULKAN_ALIGNMENT - 1) % VULKAN_ALIGNMENT;
     vulkan_frame *f = &v->frames[v->frame];
     if (v->lost) {
         (void)kni_vulkan_failed(v, "recording work", VK_LOST);
         return NULL;
     }
-    bool full = f->staged + size > VULKAN_STAGING || f->n_sets == VULKAN_SETS ||
-                f->n_descriptors + n_buffers > VULKAN_DESCRIPTORS;
-    if (f->recording && full) {
+    if (f->recording && !kni_vulkan_page_has(&f->page, bytes, n_buffers)) {
         if (kni_vulkan_flush(v) != KN_OK) return NULL;
         f = &v->frames[v->frame];
     }
-    if (!f->recording && begin_frame(v, f) != KN_OK) return NULL;
-    *offset = f->staged;
-    f->staged += size;
-    return f;
+    return f->recording || begin_frame(v, f) == KN_OK ? f : NULL;
 }
 
-void kni_vulkan_barrier(vulkan *v, vulkan_frame *f)
+uint32_t kni_vulkan_targets(vulkan *v, uint64_t bytes, uint32_t n_buffers, const vulkan_use *uses,
+                            uint32_t n_uses, vulkan_target *targets)
 {
-    enum { WRITES = VK_SHADER_WRITES | VK_COPY_WRITES, READS = VK_SHADER_READS | VK_COPY_READS };
-    const vk_barrier barrier = {.is = VK_IS_MEMORY_BARRIER, .before = WRITES, .after = WRITES | READS};
-    uint32_t stages = VK_STAGE_COMPUTE | VK_STAGE_COPY;
-    v->api->barrier(f->commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
-}
-
-/* What copies wrote to staging memory is seen by the host once the frame has run. */
-static void barrier_to_host(vulkan *v, vulkan_frame *f)
-{
-    const vk_barrier barrier = {.is = VK_IS_MEMORY_BARRIER, .before = VK_COPY_WRITES, .after = VK_HOST_READS};
-    v->api->barrier(f->commands, VK_STAGE_COPY, VK_STAGE_HOST, 0, 1, &barrier, 0, NULL, 0, NULL);
+    if (v->noted) return kni_vulkan_record_targets(v, bytes, n_buffers, uses, n_uses, targets);
+    vulkan_frame *f = frame_for(v, bytes, n_buffers);
+    if (!f) return 0;
+    targets[0] = (vulkan_target){f->commands, &f->page, kni_vulkan_page_take(&f->page, bytes)};
+    if (kni_vulkan_conflicts(&v->hazards, uses, n_uses)) kni_vulkan_barrier(v, f->commands);
+    return 1;
 }
 
 kn_status kni_vulkan_sync(kni_driver *d)
@@ -122,55 +110,77 @@ kn_status kni_vulkan_sync(kni_driver *d)
     vulkan *v = kni_vulkan_of(d);
     kn_status s = kni_vulkan_flush(v);
     for (int i = 0; i < VULKAN_FRAMES; i++) {
-        kn_status one = wait_frame(v, &v->frames[i]);
+        kn_status one = kni_vulkan_wait(v, v->frames[i].fence, &v->frames[i].submitted);
         if (s == KN_OK) s = one;
     }
-    return s;
+    kn_status last = kni_vulkan_recordings_wait(v);
+    return s == KN_OK ? last : s;
 }
 
 /* ---- copies */
 
-static void record_copy(vulkan *v, vulkan_frame *f, vk_buffer from, uint64_t from_offset, vk_buffer to,
-                        uint64_t to_offset, uint64_t bytes)
+static void put_copy(vulkan *v, vk_commands commands, vk_buffer from, uint64_t from_offset, vk_buffer to,
+                     uint64_t to_offset, uint64_t bytes)
 {
     const vk_region region = {from_offset, to_offset, bytes};
-    v->api->copy(f->commands, from, to, 1, &region);
+    v->api->copy(commands, from, to, 1, &region);
+}
+
+/* What copies wrote to staging memory is seen by the host once the frame has run. */
+static void barrier_to_host(vulkan *v, vk_commands commands)
+{
+    const vk_barrier barrier = {.is = VK_IS_MEMORY_BARRIER, .before = VK_COPY_WRITES, .after = VK_HOST_READS};
+    v->api->barrier(commands, VK_STAGE_COPY, VK_STAGE_HOST, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+static size_t part_of(size_t left) { return left > VULKAN_STAGING ? VULKAN_STAGING : left; }
+
+/* From the host by way of staging memory. In a recording it is for bytes that are the same each time. */
+static kn_status put_bytes(vulkan *v, const vulkan_memory *m, uint64_t offset, const void *from, size_t bytes)
+{
+    vulkan_target targets[VULKAN_COPIES];
+    if (!bytes) return KN_OK;
+    const vulkan_use use = kni_vulkan_use_of(m, offset, bytes, true);
+    uint32_t n = kni_vulkan_targets(v, bytes, 0, &use, 1, targets);
+    for (uint32_t i = 0; i < n; i++) {
+        const vulkan_target *t = &targets[i];
+        memcpy(t->page->mapped + t->at, from, bytes);
+        put_copy(v, t->commands, t->page->staging, t->at, kni_vulkan_buffer(m), m->offset + offset, bytes);
+    }
+    return n ? KN_OK : KN_ERROR_DEVICE;
+}
+
+static kn_status outside(vulkan *v, const char *what)
+{
+    return v->noted ? kni_fail(KN_ERROR_INTERNAL, "%s: %s cannot be recorded", v->spec, what) : KN_OK;
 }
 
 kn_status kni_vulkan_upload(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes)
 {
     vulkan *v = kni_vulkan_of(d);
-    const vulkan_memory *m = to;
-    for (size_t done = 0; done < bytes;) {
-        size_t part = bytes - done > VULKAN_STAGING ? VULKAN_STAGING : bytes - done;
-        uint64_t at;
-        vulkan_frame *f = kni_vulkan_frame(v, part, 0, &at);
-        if (!f) return KN_ERROR_DEVICE;
-        memcpy(f->mapped + at, (const char *)from + done, part);
-        record_copy(v, f, f->staging, at, kni_vulkan_buffer(m), m->offset + offset + done, part);
-        kni_vulkan_barrier(v, f);
-        done += part;
-    }
-    return KN_OK;
+    kn_status s = outside(v, "a copy from the host");
+    for (size_t done = 0; done < bytes && s == KN_OK; done += part_of(bytes - done))
+        s = put_bytes(v, to, offset + done, (const char *)from + done, part_of(bytes - done));
+    return s;
 }
 
 kn_status kni_vulkan_download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes)
 {
     vulkan *v = kni_vulkan_of(d);
     const vulkan_memory *m = from;
-    for (size_t done = 0; done < bytes;) {
-        size_t part = bytes - done > VULKAN_STAGING ? VULKAN_STAGING : bytes - done;
-        uint64_t at;
-        vulkan_frame *f = kni_vulkan_frame(v, part, 0, &at);
-        if (!f) return KN_ERROR_DEVICE;
-        record_copy(v, f, kni_vulkan_buffer(m), m->offset + offset + done, f->staging, at, part);
-        barrier_to_host(v, f);
-        kn_status s = kni_vulkan_sync(d);
-        if (s != KN_OK) return s;
-        memcpy((char *)to + done, f->mapped + at, part);
-        done += part;
+    vulkan_target target[VULKAN_COPIES];
+    kn_status s = outside(v, "a copy to the host");
+    for (size_t done = 0, part; done < bytes && s == KN_OK; done += part) {
+        part = part_of(bytes - done);
+        const vulkan_use use = kni_vulkan_use_of(m, offset + done, part, false);
+        if (!kni_vulkan_targets(v, part, 0, &use, 1, target)) return KN_ERROR_DEVICE;
+        put_copy(v, target->commands, kni_vulkan_buffer(m), m->offset + offset + done, target->page->staging,
+                 target->at, part);
+        barrier_to_host(v, target->commands);
+        s = kni_vulkan_sync(d);
+        if (s == KN_OK) memcpy((char *)to + done, target->page->mapped + target->at, part);
     }
-    return KN_OK;
+    return s;
 }
 
 kn_status kni_vulkan_copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
@@ -178,32 +188,33 @@ kn_status kni_vulkan_copy(kni_driver *d, void *to, size_t to_offset, const void 
 {
     vulkan *v = kni_vulkan_of(d);
     const vulkan_memory *target = to, *source = from;
-    uint64_t at;
+    vulkan_target targets[VULKAN_COPIES];
     if (!bytes) return KN_OK;
-    vulkan_frame *f = kni_vulkan_frame(v, 0, 0, &at);
-    if (!f) return KN_ERROR_DEVICE;
-    record_copy(v, f, kni_vulkan_buffer(source), source->offset + from_offset, kni_vulkan_buffer(target),
-                target->offset + to_offset, bytes);
-    kni_vulkan_barrier(v, f);
-    return KN_OK;
+    const vulkan_use uses[] = {kni_vulkan_use_of(to, to_offset, bytes, true),
+                               kni_vulkan_use_of(from, from_offset, bytes, false)};
+    uint32_t n = kni_vulkan_targets(v, 0, 0, uses, 2, targets);
+    for (uint32_t i = 0; i < n; i++)
+        put_copy(v, targets[i].commands, kni_vulkan_buffer(source), source->offset + from_offset,
+                 kni_vulkan_buffer(target), target->offset + to_offset, bytes);
+    return n ? KN_OK : KN_ERROR_DEVICE;
 }
 
-/* Words are filled; bytes before and behind them are uploaded. */
+/* Words are filled; bytes before and behind them are copied. */
 kn_status kni_vulkan_fill_zero(kni_driver *d, void *to, size_t offset, size_t bytes)
 {
     static const unsigned char zeros[4];
     vulkan *v = kni_vulkan_of(d);
     const vulkan_memory *m = to;
+    vulkan_target targets[VULKAN_COPIES];
     size_t before = (4 - offset % 4) % 4;
     if (before > bytes) before = bytes;
     size_t words = (bytes - before) / 4 * 4, behind = bytes - before - words;
-    kn_status s = kni_vulkan_upload(d, to, offset, zeros, before);
-    if (s == KN_OK) s = kni_vulkan_upload(d, to, offset + before + words, zeros, behind);
+    kn_status s = put_bytes(v, m, offset, zeros, before);
+    if (s == KN_OK) s = put_bytes(v, m, offset + before + words, zeros, behind);
     if (s != KN_OK || !words) return s;
-    uint64_t at;
-    vulkan_frame *f = kni_vulkan_frame(v, 0, 0, &at);
-    if (!f) return KN_ERROR_DEVICE;
-    v->api->fill(f->commands, kni_vulkan_buffer(m), m->offset + offset + before, words, 0);
-    kni_vulkan_barrier(v, f);
-    return KN_OK;
+    const vulkan_use use = kni_vulkan_use_of(m, offset + before, words, true);
+    uint32_t n = kni_vulkan_targets(v, 0, 0, &use, 1, targets);
+    for (uint32_t i = 0; i < n; i++)
+        v->api->fill(targets[i].commands, kni_vulkan_buffer(m), m->offset + offset + before, words, 0);
+    return n ? KN_OK : KN_ERROR_DEVICE;
 }
