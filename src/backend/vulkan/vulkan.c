@@ -81,44 +81,79 @@ static void describe(vulkan *v, const vk_properties *p)
     for (int i = 0; i < 16; i++) kni_text_format(&id, "%u.", (unsigned)p->cache_id[i]);
 }
 
-/* Small elements in buffers, and what floats do, as far as the device has it. */
+/* Small elements in buffers, what floats do and subgroups, as far as the device has them. */
 typedef struct optional_parts {
     vk_storage_features halves, bytes;
+    vk_subgroup_features subgroups;
     vk_features_2 features;
-    const char *extensions[2];
+    vk_float_controls controls;
+    vk_subgroups groups;
+    vk_subgroup_sizes sizes;
+    vk_driver_properties driver;
+    bool has_bytes, has_controls, has_sizes;
+    const char *extensions[4];
     uint32_t n_extensions;
 } optional_parts;
+
+static void ask_optional(vulkan *v, optional_parts *o)
+{
+    memset(o, 0, sizeof *o);
+    o->has_bytes = has_extension(v, "VK_KHR_8bit_storage");
+    o->has_controls = has_extension(v, "VK_KHR_shader_float_controls");
+    o->has_sizes = has_extension(v, "VK_EXT_subgroup_size_control");
+    o->halves.is = VK_IS_HALF_STORAGE;
+    o->bytes = (vk_storage_features){.is = VK_IS_BYTE_STORAGE, .next = &o->halves};
+    o->subgroups =
+        (vk_subgroup_features){.is = VK_IS_SUBGROUP_FEATURES, .next = o->has_bytes ? &o->bytes : &o->halves};
+    o->features = (vk_features_2){.is = VK_IS_FEATURES,
+                                  .next = o->has_sizes ? (void *)&o->subgroups : o->subgroups.next};
+    o->groups.is = VK_IS_SUBGROUPS;
+    o->driver = (vk_driver_properties){.is = VK_IS_DRIVER, .next = &o->groups};
+    o->controls = (vk_float_controls){.is = VK_IS_FLOAT_CONTROLS, .next = &o->driver};
+    o->sizes = (vk_subgroup_sizes){.is = VK_IS_SUBGROUP_SIZES,
+                                   .next = o->has_controls ? (void *)&o->controls : &o->driver};
+    vk_properties_2 properties = {.is = VK_IS_PROPERTIES, .next = o->has_sizes ? &o->sizes : o->sizes.next};
+    v->api->features_2(v->adapter, &o->features);
+    v->api->properties_2(v->adapter, &properties);
+}
+
+/* Values are passed inside subgroups of one known size: the only one that there is, or the usual one where a pipeline may ask for it. */
+static void find_subgroups(vulkan *v, optional_parts *o)
+{
+    enum { NEEDED = VK_SUBGROUPS_BASIC | VK_SUBGROUPS_SHUFFLE, MOST = 128 };
+    kni_ir_caps *c = &v->driver.caps;
+    bool chosen = o->has_sizes && o->subgroups.chosen_size && (o->sizes.stages & VK_COMPUTE_STAGE);
+    bool one = o->has_sizes && o->sizes.least == o->groups.size && o->sizes.most == o->groups.size;
+    o->subgroups.full_groups = 0;
+    if ((o->groups.operations & NEEDED) != NEEDED || !(o->groups.stages & VK_COMPUTE_STAGE) ||
+        o->groups.size < 2 || o->groups.size > MOST || (!one && !chosen)) {
+        o->subgroups.chosen_size = 0;
+        return;
+    }
+    c->subgroups = true;
+    c->subgroup = o->groups.size;
+    if (!one) v->asked_subgroup = c->subgroup;
+}
 
 static void find_optional(vulkan *v, optional_parts *o)
 {
     enum { LLVMPIPE = 13 };
     kni_ir_caps *c = &v->driver.caps;
-    vk_float_controls controls = {.is = VK_IS_FLOAT_CONTROLS};
-    vk_driver_properties driver = {.is = VK_IS_DRIVER};
-    vk_properties_2 properties = {.is = VK_IS_PROPERTIES, .next = &driver};
-    bool bytes = has_extension(v, "VK_KHR_8bit_storage"),
-         modes = has_extension(v, "VK_KHR_shader_float_controls");
-    memset(o, 0, sizeof *o);
-    o->halves.is = VK_IS_HALF_STORAGE;
-    o->bytes.is = VK_IS_BYTE_STORAGE;
-    o->features.is = VK_IS_FEATURES;
-    o->features.next = &o->halves;
-    if (bytes) o->halves.next = &o->bytes;
-    if (modes) driver.next = &controls;
-    v->api->features_2(v->adapter, &o->features);
-    v->api->properties_2(v->adapter, &properties);
-    c->loop_turns = driver.id == LLVMPIPE;
+    ask_optional(v, o);
+    find_subgroups(v, o);
+    c->loop_turns = o->driver.id == LLVMPIPE;
     c->half_storage = o->halves.buffers;
     c->no_bytes = !o->bytes.buffers;
-    if (controls.keeps_tiny[1]) c->float_modes |= KNI_IR_FLOAT_KEEPS_TINY;
-    if (controls.keeps_special[1]) c->float_modes |= KNI_IR_FLOAT_KEEPS_SPECIAL;
-    if (controls.rounds_to_even[1]) c->float_modes |= KNI_IR_FLOAT_ROUNDS;
+    if (o->controls.keeps_tiny[1]) c->float_modes |= KNI_IR_FLOAT_KEEPS_TINY;
+    if (o->controls.keeps_special[1]) c->float_modes |= KNI_IR_FLOAT_KEEPS_SPECIAL;
+    if (o->controls.rounds_to_even[1]) c->float_modes |= KNI_IR_FLOAT_ROUNDS;
     /* Nothing else is asked for. */
     memset(o->features.features, 0, sizeof o->features.features);
     o->halves.uniforms = o->halves.pushed = o->halves.inputs = 0;
     o->bytes.uniforms = o->bytes.pushed = o->bytes.inputs = 0;
-    if (!c->no_bytes) o->extensions[o->n_extensions++] = "VK_KHR_8bit_storage";
-    if (c->float_modes) o->extensions[o->n_extensions++] = "VK_KHR_shader_float_controls";
+    if (o->has_bytes) o->extensions[o->n_extensions++] = "VK_KHR_8bit_storage";
+    if (o->has_controls) o->extensions[o->n_extensions++] = "VK_KHR_shader_float_controls";
+    if (o->has_sizes) o->extensions[o->n_extensions++] = "VK_EXT_subgroup_size_control";
 }
 
 static int32_t make_device(vulkan *v)

@@ -56,7 +56,11 @@ enum {
     VK_IS_PROPERTIES = 1000059001,
     VK_IS_HALF_STORAGE = 1000083000,
     VK_IS_BYTE_STORAGE = 1000177000,
+    VK_IS_SUBGROUPS = 1000094000,
     VK_IS_DRIVER = 1000196000,
+    VK_IS_SUBGROUP_SIZES = 1000225000,
+    VK_IS_SUBGROUP_SIZE = 1000225001,
+    VK_IS_SUBGROUP_FEATURES = 1000225002,
     VK_IS_FLOAT_CONTROLS = 1000197000
 };
 
@@ -82,7 +86,9 @@ enum {
     VK_COMPUTE_STAGE = 0x20,
     VK_COMPUTE_POINT = 1,
     VK_COMMANDS_RESET = 2,
-    VK_COMMANDS_ONCE = 1
+    VK_COMMANDS_ONCE = 1,
+    VK_SUBGROUPS_BASIC = 1,
+    VK_SUBGROUPS_SHUFFLE = 0x10
 };
 
 typedef struct vk_application {
@@ -138,6 +144,31 @@ typedef struct vk_driver_properties {
     char name[256], info[256];
     uint8_t version[4];
 } vk_driver_properties;
+
+typedef struct vk_subgroups {
+    uint32_t is;
+    void *next;
+    uint32_t size, stages, operations, quads;
+} vk_subgroups;
+
+typedef struct vk_subgroup_sizes {
+    uint32_t is;
+    void *next;
+    uint32_t least, most, max_subgroups, stages;
+} vk_subgroup_sizes;
+
+typedef struct vk_subgroup_features {
+    uint32_t is;
+    void *next;
+    uint32_t chosen_size, full_groups;
+} vk_subgroup_features;
+
+/* Of a stage: the size that is asked for. */
+typedef struct vk_subgroup_size {
+    uint32_t is;
+    void *next;
+    uint32_t size;
+} vk_subgroup_size;
 
 typedef struct vk_properties_2 {
     uint32_t is;

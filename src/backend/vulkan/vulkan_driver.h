@@ -74,6 +74,7 @@ typedef struct vulkan {
     vk_command_pool commands;
     vk_memory_types types;
     uint32_t family, max_groups[3];
+    uint32_t asked_subgroup; /* the size that pipelines must ask for; 0: there is but one */
     uint64_t max_range, used_bytes;
     vulkan_chunk *chunks;
     vulkan_frame frames[VULKAN_FRAMES];

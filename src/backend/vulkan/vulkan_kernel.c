@@ -107,8 +107,10 @@ static int32_t make_pipeline(vulkan *v, const kni_module *m, uint32_t size, vk_p
 {
     const vk_special_entry entry = {0, 0, sizeof size};
     const vk_special special = {1, &entry, sizeof size, &size};
+    vk_subgroup_size asked = {.is = VK_IS_SUBGROUP_SIZE, .size = v->asked_subgroup};
     const vk_compute_info info = {.is = VK_IS_COMPUTE_PIPELINE,
                                   .stage = {.is = VK_IS_STAGE,
+                                            .next = asked.size ? &asked : NULL,
                                             .stage = VK_COMPUTE_STAGE,
                                             .module = m->module,
                                             .entry = m->entry,
