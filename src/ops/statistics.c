@@ -130,6 +130,7 @@ kn_tensor kn_cov_weighted(kn_tensor x, const kn_cov_args *args)
                              (int)t->dtype);
     int rank = t->rank, dtype = kni_widen_all(&x, 1);
     kn_tensor rows = kn_keep(rank == 2 ? x : kn_reshape(x, KN_SHAPE(1, -1)));
+    if (!kn_ok(rows)) return kni_call_end(call, rows);
     int64_t n = kn_size(rows, 1);
     if (check_weights(args->frequencies, n, "frequencies", true) ||
         check_weights(args->importance, n, "importance", false))

@@ -124,6 +124,22 @@ static void survives_loss(void)
     kn_device_close(device);
 }
 
+/* A tensor that no buffer of a kernel can hold is an error that says what to do, and nothing is tried. */
+static void refuses_large(kni_driver *d)
+{
+    kn_device device = kn_device_open("vulkan:0");
+    int64_t n = d->max_bytes / 4;
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor least = kn_keep(kn_ones(KN_SHAPE(n + 1), KN_F32));
+    CHECK_ERROR(kn_error_code(least), "too large for vulkan:0");
+    CHECK_ERROR(kn_error_code(least), "split it along an axis");
+    CHECK(kn_ok(kn_ones(KN_SHAPE(4), KN_F32)));
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    kn_device_close(device);
+}
+
 static int32_t no_pipeline(vk_device d, vk_cache c, uint32_t n, const vk_compute_info *info, const void *a,
                            vk_pipeline *p)
 {
@@ -165,6 +181,7 @@ int main(void)
         allocates_parts(g->driver);
         copies(g->driver);
         cuts_launches(g->driver);
+        refuses_large(g->driver);
     }
     tells_refusals();
     survives_loss();

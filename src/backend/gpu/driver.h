@@ -77,6 +77,7 @@ struct kni_driver {
     kni_ir_caps caps;
     uint32_t processors; /* multiprocessors, compute units */
     int64_t memory_bytes;
+    int64_t max_bytes; /* of one piece that kernels can be given; 0: no bound of its own */
     int64_t own_bytes; /* that the driver took of it for itself */
     int64_t loaded;    /* kernels that `compile` found in the cache on disk */
     /* Set by who uses the driver: gives back what it keeps for later, where a call of the driver's own has no memory. */

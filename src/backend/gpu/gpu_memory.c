@@ -95,6 +95,17 @@ static kni_gpu_block *no_memory(kni_gpu *g, size_t bytes)
     return NULL;
 }
 
+static kni_gpu_block *too_large(const kni_gpu *g, size_t bytes)
+{
+    (void)kni_fail_op(
+        KN_ERROR_MEMORY, NULL,
+        "a tensor of %D bytes is too large for %s, whose kernels are given at most %D bytes in one "
+        "piece: use smaller batches, split it along an axis (kn_narrow), or use the device \"cpu\" "
+        "for it",
+        (int64_t)bytes, g->driver->name, g->driver->max_bytes);
+    return NULL;
+}
+
 kn_status kni_gpu_make_room(kni_gpu *g)
 {
     kn_status s = kni_gpu_usable(g);
@@ -132,6 +143,9 @@ static kni_gpu_block *take(kni_gpu *g, size_t bytes)
     if (bytes > (size_t)1 << 46) return no_memory(g, bytes);
     uint32_t c = class_of(bytes, &room);
     if (g->exact) room = bytes ? bytes : 1;
+    size_t most = g->driver->max_bytes ? (size_t)g->driver->max_bytes : SIZE_MAX;
+    if (bytes > most) return too_large(g, bytes);
+    if (room > most) room = most;
     kni_gpu_block *b = g->recording ? kni_gpu_recording_block(g, c) : NULL;
     if (b) return b;
     b = take_free(g, c, g->uploading);

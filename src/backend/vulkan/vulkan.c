@@ -61,7 +61,8 @@ static void find_limits(vulkan *v, const vk_limits *l)
     c->param_bytes = MOST_PARAMS;
     /* One is for the numbers of the launch. */
     c->max_buffers = least(least(l->max_stage_buffers, l->max_set_buffers), VULKAN_MAX_BUFFERS) - 1;
-    v->max_range = l->max_storage_range;
+    v->max_range = l->max_storage_range - l->max_storage_range % VULKAN_ALIGNMENT;
+    v->driver.max_bytes = (int64_t)v->max_range;
     memcpy(v->max_groups, l->max_groups, sizeof v->max_groups);
 }
 
