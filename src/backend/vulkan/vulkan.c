@@ -143,6 +143,7 @@ static void find_optional(vulkan *v, optional_parts *o)
     ask_optional(v, o);
     find_subgroups(v, o);
     c->loop_turns = o->driver.id == LLVMPIPE;
+    if (c->loop_turns) c->max_buffers--; /* for the alarm */
     c->half_storage = o->halves.buffers;
     c->no_bytes = !o->bytes.buffers;
     if (o->controls.keeps_tiny[1]) c->float_modes |= KNI_IR_FLOAT_KEEPS_TINY;

@@ -83,6 +83,10 @@ typedef struct vulkan {
     kni_recording *noted;      /* the recording that is being made */
     kni_recording *recordings; /* all, the latest first */
     vulkan_retired *retired;
+    vk_buffer
+        alarm; /* of a driver that ends loops (ir/spirv/spirv_loop.c): a word that kernels set when it did; 0: none */
+    vk_memory alarm_memory;
+    volatile uint32_t *alarmed;
     bool lost;
     vk_set_layout set_layouts[VULKAN_MAX_BUFFERS + 1]; /* by the number of buffers, made when first needed */
     vk_layout layouts[VULKAN_MAX_BUFFERS + 1];

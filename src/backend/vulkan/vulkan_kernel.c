@@ -11,7 +11,7 @@ enum { SIZES = 3, PUSHED = 6 * 4 };
 /* A kernel of items has a pipeline for each size of workgroup that it was launched with; any other has one. */
 struct kni_module {
     vk_module module;
-    uint32_t n_buffers; /* with the numbers of the launch */
+    uint32_t n_buffers; /* with the numbers of the launch and the alarm */
     uint64_t read_only; /* by the number of the buffer */
     uint32_t *words;    /* the SPIR-V, for pipelines that are made later */
     size_t bytes;
@@ -219,6 +219,7 @@ static kn_status bind_buffers(vulkan *v, const vulkan_target *t, const kni_modul
         ranges[i] = (vk_buffer_range){kni_vulkan_buffer(memory), memory->offset, memory->bytes};
     }
     if (m->n_buffers > n) ranges[n] = (vk_buffer_range){t->page->staging, t->at, param_bytes};
+    if (m->n_buffers > n + 1) ranges[n + 1] = (vk_buffer_range){v->alarm, 0, sizeof *v->alarmed};
     const vk_write_set write = {.is = VK_IS_WRITE_SET,
                                 .set = set,
                                 .count = m->n_buffers,
@@ -269,7 +270,7 @@ kn_status kni_vulkan_launch(kni_driver *d, kni_module *m, const kni_launch_shape
     uint32_t room = param_bytes ? (param_bytes + 15) / 16 * 16 : 16;
     if (!shape->groups[0] || !shape->groups[1] || !shape->groups[2])
         return v->noted ? kni_vulkan_record_launch(v, NULL, param_bytes) : KN_OK;
-    if (m->n_buffers > n_buffers + 1 || m->n_buffers < n_buffers)
+    if (m->n_buffers > n_buffers + (v->alarm ? 2 : 1) || m->n_buffers < n_buffers)
         return kni_fail(KN_ERROR_INTERNAL, "%s: the kernel %s of %u buffers was given %u", v->spec, m->entry,
                         m->n_buffers, n_buffers);
     vk_pipeline pipeline = pipeline_of(v, m, shape->workgroup);

@@ -13,10 +13,24 @@ static int32_t open_frame(vulkan *v, vulkan_frame *f)
                   : kni_vulkan_page_open(v, &f->page, VULKAN_STAGING, VULKAN_SETS, VULKAN_DESCRIPTORS);
 }
 
+static int32_t open_alarm(vulkan *v)
+{
+    int32_t status = kni_vulkan_make_buffer(v, sizeof *v->alarmed, VK_USE_STORAGE, VK_ON_HOST | VK_COHERENT,
+                                            VK_CACHED, &v->alarm, &v->alarm_memory);
+    if (status) {
+        v->alarm = v->alarm_memory = 0;
+        return status;
+    }
+    status = v->api->map(v->device, v->alarm_memory, 0, sizeof *v->alarmed, 0, (void **)&v->alarmed);
+    if (!status) *v->alarmed = 0;
+    return status;
+}
+
 kn_status kni_vulkan_frames_open(vulkan *v)
 {
     const vk_plain_info pool = {.is = VK_IS_COMMAND_POOL, .flags = VK_COMMANDS_RESET, .number = v->family};
     int32_t status = v->api->create_command_pool(v->device, &pool, NULL, &v->commands);
+    if (!status && v->driver.caps.loop_turns) status = open_alarm(v);
     for (int i = 0; i < VULKAN_FRAMES && !status; i++) status = open_frame(v, &v->frames[i]);
     return status ? kni_vulkan_failed(v, "making its command buffers", status) : KN_OK;
 }
@@ -28,6 +42,8 @@ void kni_vulkan_frames_close(vulkan *v)
         if (f->fence) v->api->destroy_fence(v->device, f->fence, NULL);
         kni_vulkan_page_close(v, &f->page);
     }
+    if (v->alarm) v->api->destroy_buffer(v->device, v->alarm, NULL);
+    if (v->alarm_memory) v->api->free(v->device, v->alarm_memory, NULL);
     if (v->commands) v->api->destroy_command_pool(v->device, v->commands, NULL);
 }
 
@@ -105,6 +121,19 @@ uint32_t kni_vulkan_targets(vulkan *v, uint64_t bytes, uint32_t n_buffers, const
     return 1;
 }
 
+/* What is read after a loop was ended is wrong, and nobody knows what else. */
+static kn_status heed_alarm(vulkan *v)
+{
+    if (!v->alarm || !*v->alarmed) return KN_OK;
+    *v->alarmed = 0;
+    return kni_fail(
+        KN_ERROR_INTERNAL,
+        "%s: Mesa's processor driver ended the loops of a kernel after 65,535 turns, so that what was "
+        "computed since the latest reading may be wrong; use smaller sizes, a driver of a GPU, or the "
+        "device \"cpu\"",
+        v->spec);
+}
+
 kn_status kni_vulkan_sync(kni_driver *d)
 {
     vulkan *v = kni_vulkan_of(d);
@@ -114,7 +143,8 @@ kn_status kni_vulkan_sync(kni_driver *d)
         if (s == KN_OK) s = one;
     }
     kn_status last = kni_vulkan_recordings_wait(v);
-    return s == KN_OK ? last : s;
+    if (s == KN_OK) s = last;
+    return s == KN_OK ? heed_alarm(v) : s;
 }
 
 /* ---- copies */

@@ -138,10 +138,11 @@ typedef struct kni_spirv {
     uint32_t after, again;                    /* where BREAK and CONTINUE go */
     uint32_t tested;                          /* the truth of the latest TEST; 0: none */
     uint32_t depth;                           /* of the loops around what is printed */
-    uint32_t turn, left;                      /* variables of loops that are cut */
-    bool cut;                                 /* the innermost loop is one */
-    kni_spirv_words signatures;               /* of function types: how many words, the words, the id */
-    bool ended;                               /* the block being printed has its last instruction */
+    uint32_t alarm;             /* a buffer that is told of loops which the driver ended; 0: none */
+    uint32_t turn, left;        /* variables of loops that are cut */
+    bool cut;                   /* the innermost loop is one */
+    kni_spirv_words signatures; /* of function types: how many words, the words, the id */
+    bool ended;                 /* the block being printed has its last instruction */
     kn_status status;
 } kni_spirv;
 
@@ -177,6 +178,7 @@ void kni_spirv_interface(kni_spirv *s);
 uint32_t kni_spirv_element(kni_spirv *s, uint32_t binding, uint32_t at);
 uint32_t kni_spirv_number(kni_spirv *s, uint32_t at);
 uint32_t kni_spirv_builtin(kni_spirv *s, const kni_ir_node *node);
+uint32_t kni_spirv_group_count(kni_spirv *s, uint32_t axis); /* of the launch */
 
 /* ---- spirv_value.c */
 uint32_t kni_spirv_value(kni_spirv *s, kni_ir_id id); /* of a node that was printed, or a constant */
@@ -196,5 +198,8 @@ void kni_spirv_for(kni_spirv *s, kni_ir_id id);
 void kni_spirv_loop(kni_spirv *s, const kni_ir_node *node);
 void kni_spirv_test(kni_spirv *s, const kni_ir_node *node);
 void kni_spirv_break(kni_spirv *s);
+/* Whether the kernel looks for loops that were ended; and doing it, at its end. */
+bool kni_spirv_watches(const kni_spirv *s);
+void kni_spirv_watch(kni_spirv *s);
 
 #endif

@@ -134,6 +134,7 @@ void kni_spirv_function(kni_spirv *s, const kni_ir_function *function, uint32_t 
     declare(s, body);
     kni_spirv_declare_turns(s, body);
     kni_spirv_block(s, body);
+    if (!function && !s->ended && s->alarm) kni_spirv_watch(s);
     kni_spirv_end(s, function ? SPIRV_UNREACHABLE : SPIRV_RETURN, 0, 0);
     kni_spirv_put(s, &s->code, SPIRV_FUNCTION_END, 0);
 }

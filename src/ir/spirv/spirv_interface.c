@@ -1,5 +1,5 @@
 /* What a kernel of SPIR-V is given: buffers in set 0 by their numbers, behind them the block of the launch's numbers, and from the
-   driver six pushed numbers: the first workgroup of this dispatch along each axis, and how many the whole launch has. Its arrays and tables
+   driver (for one that ends loops, behind it one more buffer, the alarm) six pushed numbers: the first workgroup of this dispatch along each axis, and how many the whole launch has. Its arrays and tables
    are variables of the module. */
 #include "ir/spirv/spirv.h"
 
@@ -68,6 +68,7 @@ static void bindings(kni_spirv *s)
                 variable(s, kni_spirv_array(s, kni_spirv_scalar(s, b->dtype), (uint32_t)b->length), space, 0);
     }
     if (ir->param_bytes) s->words = buffer(s, ir->n_buffers, KN_U32, false, true);
+    if (kni_spirv_watches(s)) s->alarm = buffer(s, ir->n_buffers + 1, KN_U32, true, true);
 }
 
 static void pushed(kni_spirv *s)
@@ -146,6 +147,8 @@ static uint32_t read_pushed(kni_spirv *s, uint32_t number)
     return kni_spirv_make(s, SPIRV_LOAD, u32, 1, place);
 }
 
+uint32_t kni_spirv_group_count(kni_spirv *s, uint32_t axis) { return read_pushed(s, FIRST_GROUPS + axis); }
+
 static uint32_t read_axis(kni_spirv *s, uint32_t vector, uint32_t axis)
 {
     uint32_t u32 = kni_spirv_scalar(s, KN_U32);
@@ -171,7 +174,7 @@ uint32_t kni_spirv_builtin(kni_spirv *s, const kni_ir_node *node)
     case KNI_IR_GROUP:
         return group_number(s, axis);
     case KNI_IR_GROUPS:
-        return read_pushed(s, FIRST_GROUPS + axis);
+        return kni_spirv_group_count(s, axis);
     case KNI_IR_LOCAL:
         return read_axis(s, s->local, 0);
     case KNI_IR_LOCALS:

@@ -1,9 +1,10 @@
 /* Loops as SPIR-V wants them, and around drivers that end them too early: llvmpipe of Mesa leaves every loop of an invocation once all of
    them together have made 65,535 turns, and says nothing. For such a driver (caps.loop_turns) an innermost loop is printed as one
-   around a loop of a fixed number of turns, which the driver is told to unroll and does not count. */
+   around a loop of a fixed number of turns, which the driver is told to unroll and does not count; and at its end a kernel with loops looks
+   whether one of two turns still makes both, and else says so in the alarm, a word that the driver of Kiln reads. */
 #include "ir/spirv/spirv.h"
 
-enum { UNROLL = 1, TURNS = 8, DEEP = 3 };
+enum { UNROLL = 1, DO_NOT_UNROLL = 2, TURNS = 8, DEEP = 3 };
 
 /* The labels of a loop, and what the loop around it had. */
 typedef struct loop {
@@ -213,4 +214,37 @@ void kni_spirv_break(kni_spirv *s)
     if (s->cut && !s->ended)
         kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->left, kni_spirv_constant(s, KN_BOOL, 1));
     kni_spirv_branch(s, s->after);
+}
+
+/* ---- the alarm */
+
+bool kni_spirv_watches(const kni_spirv *s)
+{
+    return s->caps->loop_turns && s->ir->param_bytes && has_loop(s, s->ir->body);
+}
+
+/* Two turns that no compiler knows the number of: a launch has at least one workgroup. */
+void kni_spirv_watch(kni_spirv *s)
+{
+    uint32_t u32 = kni_spirv_scalar(s, KN_U32), one = kni_spirv_u32(s, 1);
+    uint32_t any = is_less(s, KN_U32, kni_spirv_u32(s, 0), kni_spirv_group_count(s, 0));
+    uint32_t turns = kni_spirv_make(s, SPIRV_SELECT, u32, 3, any, kni_spirv_u32(s, 2), one);
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->turn, kni_spirv_u32(s, 0));
+    loop l = begin(s, DO_NOT_UNROLL);
+    uint32_t turn = kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->turn);
+    go_on(s, is_less(s, KN_U32, turn, turns), &l);
+    step(s, &l);
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->turn, kni_spirv_make(s, SPIRV_INT_ADD, u32, 2, turn, one));
+    finish(s, &l);
+    uint32_t told = kni_spirv_id(s), after = kni_spirv_id(s);
+    uint32_t made = kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->turn);
+    uint32_t ended = is_less(s, KN_U32, made, turns);
+    kni_spirv_put(s, &s->code, SPIRV_SELECTION_MERGE, 2, after, 0);
+    kni_spirv_put(s, &s->code, SPIRV_BRANCH_IF, 3, ended, told, after);
+    kni_spirv_label(s, told);
+    uint32_t place = kni_spirv_make(s, SPIRV_ACCESS, kni_spirv_pointer(s, u32, SPIRV_BUFFER), 3, s->alarm,
+                                    kni_spirv_u32(s, 0), kni_spirv_u32(s, 0));
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, place, one);
+    kni_spirv_branch(s, after);
+    kni_spirv_label(s, after);
 }
