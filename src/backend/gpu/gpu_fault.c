@@ -164,6 +164,7 @@ kn_status kni_gpu_settle_faults(kni_gpu *g)
     }
     g->cells_waiting = 0;
     g->epoch++;
+    g->cells_status = s;
     if (s) return s;
     return told.bits ? kni_fail_again(told, NULL) : KN_OK;
 }

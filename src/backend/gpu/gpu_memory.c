@@ -339,8 +339,9 @@ static kn_status read_locked(kni_gpu *g, kni_tensor *x, void *buffer)
     if (s == KN_OK) s = kni_gpu_flush(g);
     if (s == KN_OK) s = kni_gpu_faults_of(g, x, &faults);
     if (s == KN_OK && faults) {
+        /* A fault may be another's; cells that could not be read are everybody's. */
         (void)kni_gpu_settle_faults(g);
-        s = kni_gpu_faults_of(g, x, &faults);
+        s = g->cells_status ? g->cells_status : kni_gpu_faults_of(g, x, &faults);
     }
     if (s) {
         poison(x);

@@ -139,6 +139,7 @@ typedef struct kni_spirv {
     uint32_t tested;                          /* the truth of the latest TEST; 0: none */
     uint32_t depth;                           /* of the loops around what is printed */
     uint32_t alarm;             /* a buffer that is told of loops which the driver ended; 0: none */
+    uint32_t made;              /* a variable of the watch */
     uint32_t turn, left;        /* variables of loops that are cut */
     bool cut;                   /* the innermost loop is one */
     kni_spirv_words signatures; /* of function types: how many words, the words, the id */

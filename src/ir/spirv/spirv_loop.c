@@ -89,6 +89,7 @@ void kni_spirv_declare_turns(kni_spirv *s, uint32_t body)
     uint32_t truth = kni_spirv_pointer(s, kni_spirv_scalar(s, KN_BOOL), SPIRV_LOCAL);
     s->turn = kni_spirv_make(s, SPIRV_VARIABLE, count, 1, SPIRV_LOCAL);
     s->left = kni_spirv_make(s, SPIRV_VARIABLE, truth, 1, SPIRV_LOCAL);
+    s->made = kni_spirv_make(s, SPIRV_VARIABLE, count, 1, SPIRV_LOCAL);
 }
 
 /* The two loops: the outer one goes on until `left` is set. Everything between is the body of the inner one. */
@@ -223,22 +224,29 @@ bool kni_spirv_watches(const kni_spirv *s)
     return s->caps->loop_turns && s->ir->param_bytes && has_loop(s, s->ir->body);
 }
 
-/* Two turns that no compiler knows the number of: a launch has at least one workgroup. */
+/* made = 4 made + 1, twice: turns whose number no compiler knows, since only a launch has at least one workgroup, and a value that
+   none derives from the end of the loop. */
 void kni_spirv_watch(kni_spirv *s)
 {
-    uint32_t u32 = kni_spirv_scalar(s, KN_U32), one = kni_spirv_u32(s, 1);
+    enum { AFTER_ONE = 1, AFTER_TWO = 5 };
+    uint32_t u32 = kni_spirv_scalar(s, KN_U32), one = kni_spirv_u32(s, 1), four = kni_spirv_u32(s, 4);
     uint32_t any = is_less(s, KN_U32, kni_spirv_u32(s, 0), kni_spirv_group_count(s, 0));
     uint32_t turns = kni_spirv_make(s, SPIRV_SELECT, u32, 3, any, kni_spirv_u32(s, 2), one);
+    uint32_t wanted = kni_spirv_make(s, SPIRV_SELECT, u32, 3, any, kni_spirv_u32(s, AFTER_TWO),
+                                     kni_spirv_u32(s, AFTER_ONE));
     kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->turn, kni_spirv_u32(s, 0));
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->made, kni_spirv_u32(s, 0));
     loop l = begin(s, DO_NOT_UNROLL);
     uint32_t turn = kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->turn);
     go_on(s, is_less(s, KN_U32, turn, turns), &l);
+    uint32_t made = kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->made);
+    made = kni_spirv_make(s, SPIRV_INT_MUL, u32, 2, made, four);
+    kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->made, kni_spirv_make(s, SPIRV_INT_ADD, u32, 2, made, one));
     step(s, &l);
     kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->turn, kni_spirv_make(s, SPIRV_INT_ADD, u32, 2, turn, one));
     finish(s, &l);
     uint32_t told = kni_spirv_id(s), after = kni_spirv_id(s);
-    uint32_t made = kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->turn);
-    uint32_t ended = is_less(s, KN_U32, made, turns);
+    uint32_t ended = is_less(s, KN_U32, kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->made), wanted);
     kni_spirv_put(s, &s->code, SPIRV_SELECTION_MERGE, 2, after, 0);
     kni_spirv_put(s, &s->code, SPIRV_BRANCH_IF, 3, ended, told, after);
     kni_spirv_label(s, told);
