@@ -4,6 +4,7 @@
 #include "backend/gpu/gpu.h"
 #include "backend/vulkan/vulkan_driver.h"
 #include "support/check.h"
+#include <kn/kernels.h>
 #include <stdlib.h>
 
 static kni_vulkan_api real, *api;
@@ -140,6 +141,40 @@ static void refuses_large(kni_driver *d)
     kn_device_close(device);
 }
 
+/* y = as many turns of a loop as x says, on one device. */
+static kn_status count_turns(const char *text, int32_t turns, int32_t *seen)
+{
+    kn_kernel *kernel = kn_kernel_compile(text, NULL);
+    kn_device device = kn_device_open("vulkan:0");
+    kn_tensor y = KN_NONE;
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_from(&turns, KN_I32, KN_SHAPE(1));
+    kn_status s = kn_kernel_run(kernel, &x, 1, NULL, &y, 1);
+    if (s == KN_OK) s = kn_read(y, seen, sizeof *seen);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    kn_device_close(device);
+    return s;
+}
+
+/* Loops of more turns than llvmpipe allows: what is three deep is right, and what is not is told, never wrong. */
+static void counts_turns(void)
+{
+    static const char plain[] = "kernel plain(index item, in i32 x[], out i32 y[]) { i32 t = 0;"
+                                " for (i32 i = 0; i < x[item]; i++) { t += i & 1; } y[item] = t; }";
+    static const char deep[] = "kernel deep(index item, in i32 x[], out i32 y[]) { i32 t = 0;"
+                               " for (i32 i = 0; i < x[item]; i++) for (i32 j = 0; j < x[item]; j++)"
+                               " for (i32 k = 0; k < x[item]; k++) { t += k & 1; }"
+                               " y[item] = t; }";
+    int32_t seen = 0;
+    CHECK(count_turns(plain, 60000, &seen) == KN_OK && seen == 30000);
+    CHECK(count_turns(deep, 60, &seen) == KN_OK && seen == 60 * 60 * 30);
+    kn_status s = count_turns(plain, 300000, &seen);
+    CHECK(s == KN_OK ? seen == 150000 : strstr(kn_last_error(), "ended the loops of a kernel") != NULL);
+    CHECK(count_turns(plain, 100, &seen) == KN_OK && seen == 50);
+}
+
 static int32_t no_pipeline(vk_device d, vk_cache c, uint32_t n, const vk_compute_info *info, const void *a,
                            vk_pipeline *p)
 {
@@ -182,6 +217,7 @@ int main(void)
         copies(g->driver);
         cuts_launches(g->driver);
         refuses_large(g->driver);
+        counts_turns();
     }
     tells_refusals();
     survives_loss();

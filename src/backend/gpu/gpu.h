@@ -69,7 +69,7 @@ struct kni_gpu {
     kni_gpu_cell cells[KNI_GPU_CELLS];
     char *cell_memory;                      /* of all of them, where the driver's memory has parts */
     uint64_t cells_waiting, cells_reserved; /* bit n: a launch may report to it; it belongs to a recording */
-    kn_status cells_status; /* of the latest reading of the cells */
+    kn_status cells_status;                 /* of the latest reading of the cells */
     uint64_t epoch;
     /* kernels */
     kni_gpu_kernel **kernels;

@@ -121,11 +121,10 @@ uint32_t kni_vulkan_targets(vulkan *v, uint64_t bytes, uint32_t n_buffers, const
     return 1;
 }
 
-/* What is read after a loop was ended is wrong, and nobody knows what else. */
+/* What is read after a loop was ended is wrong, and nobody knows what else: all waiting fails until a reading has. */
 static kn_status heed_alarm(vulkan *v)
 {
     if (!v->alarm || !*v->alarmed) return KN_OK;
-    *v->alarmed = 0;
     return kni_fail(
         KN_ERROR_INTERNAL,
         "%s: Mesa's processor driver ended the loops of a kernel after 65,535 turns, so that what was "
@@ -210,6 +209,7 @@ kn_status kni_vulkan_download(kni_driver *d, void *to, const void *from, size_t 
         s = kni_vulkan_sync(d);
         if (s == KN_OK) memcpy((char *)to + done, target->page->mapped + target->at, part);
     }
+    if (s != KN_OK && v->alarm) *v->alarmed = 0;
     return s;
 }
 

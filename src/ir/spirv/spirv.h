@@ -141,7 +141,6 @@ typedef struct kni_spirv {
     uint32_t alarm;             /* a buffer that is told of loops which the driver ended; 0: none */
     uint32_t made;              /* a variable of the watch */
     uint32_t turn, left;        /* variables of loops that are cut */
-    bool cut;                   /* the innermost loop is one */
     kni_spirv_words signatures; /* of function types: how many words, the words, the id */
     bool ended;                 /* the block being printed has its last instruction */
     kn_status status;
@@ -198,7 +197,6 @@ void kni_spirv_declare_turns(kni_spirv *s, uint32_t body); /* at the beginning o
 void kni_spirv_for(kni_spirv *s, kni_ir_id id);
 void kni_spirv_loop(kni_spirv *s, const kni_ir_node *node);
 void kni_spirv_test(kni_spirv *s, const kni_ir_node *node);
-void kni_spirv_break(kni_spirv *s);
 /* Whether the kernel looks for loops that were ended; and doing it, at its end. */
 bool kni_spirv_watches(const kni_spirv *s);
 void kni_spirv_watch(kni_spirv *s);

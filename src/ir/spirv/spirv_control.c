@@ -78,7 +78,7 @@ static void statement(kni_spirv *s, kni_ir_id id)
         kni_spirv_test(s, node);
         break;
     case KNI_IR_BREAK:
-        kni_spirv_break(s);
+        kni_spirv_branch(s, s->after);
         break;
     case KNI_IR_CONTINUE:
         kni_spirv_branch(s, s->again);

@@ -58,33 +58,42 @@ static uint32_t is_less(kni_spirv *s, int dtype, uint32_t a, uint32_t b)
 
 /* ---- loops of a fixed number of turns */
 
-static bool has_loop(const kni_spirv *s, uint32_t number)
+static bool is_loop(int code) { return code == KNI_IR_FOR || code == KNI_IR_LOOP; }
+static bool is_jump(int code)
+{
+    return code == KNI_IR_BREAK || code == KNI_IR_CONTINUE || code == KNI_IR_RETURN;
+}
+
+/* Whether a node of the kind is in the block or in a block inside it. */
+static bool holds(const kni_spirv *s, uint32_t number, bool (*kind)(int))
 {
     kni_ir_id id = number ? s->ir->blocks[number].first : 0;
     for (; id; id = kni_ir_at(s->ir, id)->next) {
         const kni_ir_node *node = kni_ir_at(s->ir, id);
-        if (node->code == KNI_IR_FOR || node->code == KNI_IR_LOOP) return true;
+        if (kind(node->code)) return true;
         for (int i = 0; i < kni_ir_block_count(node->code); i++)
-            if (has_loop(s, node->u.blocks[i])) return true;
+            if (holds(s, node->u.blocks[i], kind)) return true;
     }
     return false;
 }
 
-/* Whether the loop is to be cut: not one of a few turns, whose bounds are known. */
+/* Whether the loop is to be cut: one that is deep enough, innermost, and nothing jumps out of its body, since no driver unrolls such a
+   one; but none of a few turns, whose bounds are known. */
 static bool is_cut(const kni_spirv *s, const kni_ir_node *node)
 {
     if (!s->caps->loop_turns || s->depth + 1 < DEEP) return false;
-    bool known = node->code == KNI_IR_FOR && kni_ir_at(s->ir, node->a)->code == KNI_IR_CONSTANT &&
-                 kni_ir_at(s->ir, node->b)->code == KNI_IR_CONSTANT;
-    for (int i = 0; i < kni_ir_block_count(node->code) && !known; i++) known = has_loop(s, node->u.blocks[i]);
-    return !known;
+    bool cut = node->code == KNI_IR_LOOP || kni_ir_at(s->ir, node->a)->code != KNI_IR_CONSTANT ||
+               kni_ir_at(s->ir, node->b)->code != KNI_IR_CONSTANT;
+    for (int i = 0; i < kni_ir_block_count(node->code) && cut; i++)
+        cut = !holds(s, node->u.blocks[i], is_loop) && !holds(s, node->u.blocks[i], is_jump);
+    return cut;
 }
 
 /* One variable for each will do, since no innermost loop is inside another. */
 void kni_spirv_declare_turns(kni_spirv *s, uint32_t body)
 {
     s->turn = s->left = 0;
-    if (!s->caps->loop_turns || !has_loop(s, body)) return;
+    if (!s->caps->loop_turns || !holds(s, body, is_loop)) return;
     uint32_t count = kni_spirv_pointer(s, kni_spirv_scalar(s, KN_U32), SPIRV_LOCAL);
     uint32_t truth = kni_spirv_pointer(s, kni_spirv_scalar(s, KN_BOOL), SPIRV_LOCAL);
     s->turn = kni_spirv_make(s, SPIRV_VARIABLE, count, 1, SPIRV_LOCAL);
@@ -92,36 +101,56 @@ void kni_spirv_declare_turns(kni_spirv *s, uint32_t body)
     s->made = kni_spirv_make(s, SPIRV_VARIABLE, count, 1, SPIRV_LOCAL);
 }
 
-/* The two loops: the outer one goes on until `left` is set. Everything between is the body of the inner one. */
+/* The two loops: the outer one goes on until `left` is set, the inner one has no end but its number of turns, so that every compiler can
+   unroll it, and does nothing once `left` is set. */
 typedef struct cut_loop {
     loop outer, inner;
-    bool around; /* BREAK leaves the loop around, which is no cut one */
 } cut_loop;
+
+static uint32_t goes_on(kni_spirv *s)
+{
+    uint32_t truth = kni_spirv_scalar(s, KN_BOOL), left = kni_spirv_make(s, SPIRV_LOAD, truth, 1, s->left);
+    return kni_spirv_make(s, SPIRV_LOGICAL_NOT, truth, 1, left);
+}
+
+/* What is printed now runs where the truth holds; the label that ends it. */
+static uint32_t only_where(kni_spirv *s, uint32_t truth)
+{
+    uint32_t inside = kni_spirv_id(s), after = kni_spirv_id(s);
+    kni_spirv_put(s, &s->code, SPIRV_SELECTION_MERGE, 2, after, 0);
+    kni_spirv_put(s, &s->code, SPIRV_BRANCH_IF, 3, truth, inside, after);
+    kni_spirv_label(s, inside);
+    return after;
+}
+
+static void all_again(kni_spirv *s, uint32_t after)
+{
+    kni_spirv_branch(s, after);
+    kni_spirv_label(s, after);
+}
 
 static cut_loop cut_begin(kni_spirv *s)
 {
-    uint32_t truth = kni_spirv_scalar(s, KN_BOOL), u32 = kni_spirv_scalar(s, KN_U32);
-    cut_loop c = {.around = s->cut};
+    uint32_t u32 = kni_spirv_scalar(s, KN_U32);
+    cut_loop c;
     kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->left, kni_spirv_constant(s, KN_BOOL, 0));
     c.outer = begin(s, 0);
-    uint32_t left = kni_spirv_make(s, SPIRV_LOAD, truth, 1, s->left);
-    go_on(s, kni_spirv_make(s, SPIRV_LOGICAL_NOT, truth, 1, left), &c.outer);
+    go_on(s, goes_on(s), &c.outer);
     kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->turn, kni_spirv_u32(s, 0));
     c.inner = begin(s, UNROLL);
     uint32_t turn = kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->turn);
     go_on(s, is_less(s, KN_U32, turn, kni_spirv_u32(s, TURNS)), &c.inner);
-    s->cut = true;
     return c;
 }
 
-/* In the body: leaves both loops unless the truth holds. */
-static void cut_unless(kni_spirv *s, const cut_loop *c, uint32_t truth)
+/* The body, which runs while nothing left the loop and the truth holds. */
+static void cut_body(kni_spirv *s, uint32_t truth, uint32_t body)
 {
-    uint32_t body = kni_spirv_id(s);
     uint32_t leaves = kni_spirv_make(s, SPIRV_LOGICAL_NOT, kni_spirv_scalar(s, KN_BOOL), 1, truth);
     kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->left, leaves);
-    kni_spirv_put(s, &s->code, SPIRV_BRANCH_IF, 3, truth, body, c->inner.after);
-    kni_spirv_label(s, body);
+    uint32_t after = only_where(s, truth);
+    kni_spirv_block(s, body);
+    all_again(s, after);
 }
 
 static void cut_end(kni_spirv *s, const cut_loop *c)
@@ -132,7 +161,6 @@ static void cut_end(kni_spirv *s, const cut_loop *c)
     finish(s, &c->inner);
     step(s, &c->outer);
     finish(s, &c->outer);
-    s->cut = c->around;
 }
 
 /* ---- the loops of a kernel */
@@ -143,8 +171,9 @@ static void cut_for(kni_spirv *s, kni_ir_id id, uint32_t below, uint32_t by)
     uint32_t type = kni_spirv_type(s, node->type), slot = s->slots[id];
     cut_loop c = cut_begin(s);
     s->ids[id] = kni_spirv_make(s, SPIRV_LOAD, type, 1, slot);
-    cut_unless(s, &c, is_less(s, node->type.dtype, s->ids[id], below));
-    kni_spirv_block(s, node->u.blocks[0]);
+    uint32_t after = only_where(s, goes_on(s));
+    cut_body(s, is_less(s, node->type.dtype, s->ids[id], below), node->u.blocks[0]);
+    all_again(s, after);
     step(s, &c.inner);
     kni_spirv_put(s, &s->code, SPIRV_STORE, 2, slot,
                   kni_spirv_make(s, SPIRV_INT_ADD, type, 2, s->ids[id], by));
@@ -175,12 +204,15 @@ void kni_spirv_for(kni_spirv *s, kni_ir_id id)
 static void cut_while(kni_spirv *s, const kni_ir_node *node)
 {
     cut_loop c = cut_begin(s);
+    uint32_t after = only_where(s, goes_on(s));
     s->tested = 0;
     kni_spirv_block(s, node->u.blocks[0]);
-    if (s->tested) cut_unless(s, &c, s->tested);
-    kni_spirv_block(s, node->u.blocks[1]);
+    cut_body(s, s->tested ? s->tested : kni_spirv_constant(s, KN_BOOL, 1), node->u.blocks[1]);
+    all_again(s, after);
     step(s, &c.inner);
+    after = only_where(s, goes_on(s));
     kni_spirv_block(s, node->u.blocks[2]);
+    all_again(s, after);
     cut_end(s, &c);
     s->tested = 0;
 }
@@ -210,18 +242,11 @@ void kni_spirv_loop(kni_spirv *s, const kni_ir_node *node)
 /* The last of a condition: the loop that it belongs to branches. */
 void kni_spirv_test(kni_spirv *s, const kni_ir_node *node) { s->tested = kni_spirv_value(s, node->a); }
 
-void kni_spirv_break(kni_spirv *s)
-{
-    if (s->cut && !s->ended)
-        kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->left, kni_spirv_constant(s, KN_BOOL, 1));
-    kni_spirv_branch(s, s->after);
-}
-
 /* ---- the alarm */
 
 bool kni_spirv_watches(const kni_spirv *s)
 {
-    return s->caps->loop_turns && s->ir->param_bytes && has_loop(s, s->ir->body);
+    return s->caps->loop_turns && s->ir->param_bytes && holds(s, s->ir->body, is_loop);
 }
 
 /* made = 4 made + 1, twice: turns whose number no compiler knows, since only a launch has at least one workgroup, and a value that
@@ -245,14 +270,10 @@ void kni_spirv_watch(kni_spirv *s)
     step(s, &l);
     kni_spirv_put(s, &s->code, SPIRV_STORE, 2, s->turn, kni_spirv_make(s, SPIRV_INT_ADD, u32, 2, turn, one));
     finish(s, &l);
-    uint32_t told = kni_spirv_id(s), after = kni_spirv_id(s);
     uint32_t ended = is_less(s, KN_U32, kni_spirv_make(s, SPIRV_LOAD, u32, 1, s->made), wanted);
-    kni_spirv_put(s, &s->code, SPIRV_SELECTION_MERGE, 2, after, 0);
-    kni_spirv_put(s, &s->code, SPIRV_BRANCH_IF, 3, ended, told, after);
-    kni_spirv_label(s, told);
+    uint32_t after = only_where(s, ended);
     uint32_t place = kni_spirv_make(s, SPIRV_ACCESS, kni_spirv_pointer(s, u32, SPIRV_BUFFER), 3, s->alarm,
                                     kni_spirv_u32(s, 0), kni_spirv_u32(s, 0));
     kni_spirv_put(s, &s->code, SPIRV_STORE, 2, place, one);
-    kni_spirv_branch(s, after);
-    kni_spirv_label(s, after);
+    all_again(s, after);
 }
