@@ -1,5 +1,5 @@
-/* The Vulkan driver: memory in parts of chunks, copies at odd places, launches cut into several dispatches, and what happens without a
-   device or after it was lost. */
+/* The Vulkan driver: memory in parts of chunks, copies at odd places, launches cut into several dispatches, recordings, loops that are ended,
+   and what happens without a device or after it was lost. */
 #define _GNU_SOURCE
 #include "backend/gpu/gpu.h"
 #include "backend/vulkan/vulkan_driver.h"
@@ -175,6 +175,64 @@ static void counts_turns(void)
     CHECK(count_turns(plain, 100, &seen) == KN_OK && seen == 50);
 }
 
+/* Runs of one plan are recorded and replayed, each with its own numbers, whoever else works in between. */
+static void replays_plans(const kni_gpu *g)
+{
+    enum { ROUNDS = 9, N = 1000 };
+    kn_device device = kn_device_open("fusion(vulkan:0)");
+    float values[N];
+    bool good = true;
+    uint64_t before = g->replays;
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_arange(0, N, 1, KN_F32)), other = kn_keep(kn_ones(KN_SHAPE(N), KN_F32));
+    good = kn_read(other, values, sizeof values) == KN_OK;
+    for (int round = 1; round <= ROUNDS && good; round++) {
+        kn_tensor y = kn_add_scalar(kn_mul_scalar(x, round), 0.5);
+        kn_tensor total = kn_sum(kn_reshape(y, KN_SHAPE(10, N / 10)), KN_AXES(0), false);
+        good = kn_read(total, values, sizeof *values * (N / 10)) == KN_OK;
+        for (int i = 0; i < N / 10 && good; i++)
+            good = values[i] == (float)round * (float)(10 * i + 4500) + 5;
+    }
+    CHECK(good);
+    CHECK(g->replays > before);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    kn_device_close(device);
+}
+
+/* The driver alone: a recording runs again with other numbers of its launches, and memory that goes meanwhile stays named. */
+static void records_copies(kni_driver *d)
+{
+    unsigned char from[64], to[64];
+    void *a = d->allocate(d, 64), *b = d->allocate(d, 64);
+    if (!CHECK(a && b)) return;
+    memset(from, 7, sizeof from);
+    CHECK(d->record_begin(d) == KN_OK && d->copy(d, b, 0, a, 0, 64) == KN_OK &&
+          d->fill_zero(d, b, 3, 10) == KN_OK);
+    CHECK_ERROR(d->upload(d, a, 0, from, 64), "cannot be recorded");
+    CHECK_ERROR(d->download(d, to, a, 0, 64), "cannot be recorded");
+    CHECK_ERROR(d->record_begin(d), "cannot be recorded");
+    kni_recording *r = d->record_end(d);
+    CHECK(r && d->record_end(d) == NULL);
+    for (int round = 0; round < 5 && r; round++) {
+        memset(from, round + 1, sizeof from);
+        CHECK(d->upload(d, a, 0, from, 64) == KN_OK && d->replay(d, r) == KN_OK);
+        CHECK(d->download(d, to, b, 0, 64) == KN_OK);
+        memset(from + 3, 0, 10);
+        CHECK(!memcmp(from, to, sizeof to));
+    }
+    CHECK(d->record_params(d, r, 0, from, 4) == KN_ERROR_UNSUPPORTED);
+    void *c = d->allocate(d, 64), *again;
+    d->free(d, c);
+    again = d->allocate(d, 64);
+    CHECK(again && again != c);
+    d->record_free(d, r);
+    d->free(d, again);
+    d->free(d, a);
+    d->free(d, b);
+}
+
 static int32_t no_pipeline(vk_device d, vk_cache c, uint32_t n, const vk_compute_info *info, const void *a,
                            vk_pipeline *p)
 {
@@ -218,6 +276,8 @@ int main(void)
         cuts_launches(g->driver);
         refuses_large(g->driver);
         counts_turns();
+        records_copies(g->driver);
+        replays_plans(g);
     }
     tells_refusals();
     survives_loss();
