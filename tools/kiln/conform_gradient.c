@@ -307,10 +307,24 @@ static void note_second(const kiln_check *k, bool done)
     }
 }
 
+/* A device that refuses a dtype in the simplest op has it in none. */
+static bool refuses_dtype(const kiln_check *k, const char **why)
+{
+    kn_op_info simplest;
+    return kn_op_find("neg", &simplest) &&
+           kn_op_support(k->run->device, simplest.number, k->c->dtype, why) == KN_SUPPORT_NO;
+}
+
 void kiln_run_gradients(const kiln_check *check)
 {
     kiln_check k = *check;
     problem p = {.k = &k};
+    const char *why = "";
+    if (refuses_dtype(&k, &why)) {
+        k.label = "gradient";
+        kiln_result_text(&k, "unsupported: %s", why);
+        return;
+    }
     kiln_case_values(k.c, p.values);
     for (int i = 0; i < k.c->n_in; i++)
         if ((k.c->differentiated >> i & 1) && p.values[i].real) p.wrt[p.n_wrt++] = i;
