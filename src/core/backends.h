@@ -10,15 +10,19 @@ kn_backend *kni_cpu_backend(void);
 kn_backend *kni_cpu_backend_grouping(void);
 kn_backend *kni_null_backend(void);
 
-/* Devices that compile kernels at run time: "cuda:0", "opencl:1"; NULL after a failure. The describing ones write
-   "opencl:0  name of the device" for the n-th there is, false past the last, and tell no failure. */
-kn_backend *kni_cuda_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-kn_backend *kni_opencl_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-kn_backend *kni_vulkan_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-kn_backend *kni_metal_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-bool kni_cuda_describe(int32_t n, char *text, size_t bytes);
-bool kni_opencl_describe(int32_t n, char *text, size_t bytes);
-bool kni_vulkan_describe(int32_t n, char *text, size_t bytes);
-bool kni_metal_describe(int32_t n, char *text, size_t bytes);
+/* Devices that compile kernels at run time, in the order in which `kiln info` lists them. Each has two functions:
+   kni_cuda_open opens "cuda:0", NULL after a failure; kni_cuda_describe writes "cuda:0  name of the device" for the n-th
+   there is, false past the last, and tells no failure. */
+#define KNI_NUMBERED_DEVICES(F)                                                                              \
+    F(cuda)                                                                                                  \
+    F(opencl)                                                                                                \
+    F(vulkan)                                                                                                \
+    F(metal)
+
+#define KNI_NUMBERED_DEVICE(kind)                                                                            \
+    kn_backend *kni_##kind##_open(const char *argument, kn_backend *const *inner, int32_t n_inner);          \
+    bool kni_##kind##_describe(int32_t n, char *text, size_t bytes);
+KNI_NUMBERED_DEVICES(KNI_NUMBERED_DEVICE)
+#undef KNI_NUMBERED_DEVICE
 
 #endif

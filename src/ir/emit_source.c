@@ -267,7 +267,7 @@ static kn_status assemble(kni_ir_emitter *e, kni_ir_text *text, const kni_ir_tex
     kni_ir_emit_add(e, "\n");
     vector_types(e);
     kni_ir_emit_atomic_functions(e);
-    kni_ir_emit_tile_functions(e);
+    if (e->dialect->tile_functions) e->dialect->tile_functions(e);
     if (e->ir->reports)
         kni_ir_text_add(e->text, "KNI_FUNCTION void kni_report(%sint64_t *fault, int64_t value)\n{\n%s}\n\n",
                         e->dialect->space[KNI_IR_GLOBAL], e->dialect->report);

@@ -353,7 +353,10 @@ void kni_ir_emit_statement(kni_ir_emitter *e, kni_ir_id id)
     case KNI_IR_TILE_LOAD:
     case KNI_IR_TILE_STORE:
     case KNI_IR_TILE_MULTIPLY:
-        kni_ir_emit_tile(e, id);
+        if (e->dialect->tile)
+            e->dialect->tile(e, id);
+        else
+            kni_ir_emit_fail(e, node, "the %s text has no tiles", e->dialect->name);
         break;
     default:
         declare_value(e, id);

@@ -22,6 +22,9 @@ typedef struct kni_dialect_function {
 typedef struct kni_dialect {
     const char *name;   /* of the language, or of the devices that take it */
     const char *ending; /* of files that hold its texts */
+    /* What kn_kernel_text calls it, and the caps that its text is for; NULL: it is not shown. */
+    const char *target;
+    kni_ir_caps typical;
     const char *basics; /* what every text begins with (ir/prelude.h) */
     /* With the same results as the items but for the bits of a NaN. */
     const kni_dialect_function *instructions;
@@ -58,10 +61,14 @@ typedef struct kni_dialect {
     const char *wide_atomics; /* a line that switches on 64-bit atomics */
     const kni_dialect_atomic *atomics;
     int n_atomics;
+    /* Matrix tiles of 16 x 16, held by so many lanes together; 0: none, and legalise makes loops of them. */
+    uint32_t tile_lanes;
+    void (*tile)(kni_ir_emitter *e, kni_ir_id id);
+    void (*tile_functions)(kni_ir_emitter *e);
 } kni_dialect;
 
 extern const kni_dialect kni_dialect_c, kni_dialect_c99, kni_dialect_cuda, kni_dialect_opencl,
-    kni_dialect_spirv, kni_dialect_metal;
+    kni_dialect_spirv, kni_dialect_metal, kni_dialect_hip;
 const kni_dialect *kni_dialect_of(int dialect);
 /* The type of a dtype in memory; truths are computed in int, which kni_dialect_value_type knows. */
 const char *kni_dialect_storage_type(int dtype);
@@ -181,7 +188,7 @@ void kni_ir_emit_atomic_functions(kni_ir_emitter *e);
 /* A buffer's parameter: address space, type and name. */
 void kni_ir_emit_pointer(kni_ir_emitter *e, uint32_t binding);
 
-/* ---- emit_tile.c */
+/* ---- emit_tile.c: those of CUDA */
 void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id);
 void kni_ir_emit_tile_functions(kni_ir_emitter *e);
 

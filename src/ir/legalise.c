@@ -93,8 +93,8 @@ uint32_t kni_legalise_array(kni_legaliser *l, const char *name, int dtype, int s
 /* Whether the target's own tiles will do: all factors are halves. */
 static bool has_tiles(const kni_ir *ir, const kni_ir_caps *caps)
 {
-    if (!caps->tiles || caps->dialect != KNI_IR_CUDA || caps->subgroup != 32 || ir->workgroup % 32)
-        return false;
+    uint32_t lanes = kni_dialect_of(caps->dialect)->tile_lanes;
+    if (!caps->tiles || !lanes || caps->subgroup != lanes || ir->workgroup % lanes) return false;
     for (uint32_t i = 1; i < ir->n_nodes; i++) {
         const kni_ir_node *node = &ir->nodes[i];
         if (node->code == KNI_IR_TILE && node->detail != KNI_IR_TILE_SUM && node->type.dtype == KN_F32)

@@ -34,6 +34,7 @@ typedef struct opener {
     int inner; /* devices between the brackets; else one of these */
 } opener;
 
+#define NUMBERED(kind) {#kind, kni_##kind##_open, DEVICE_NUMBER},
 static opener openers[MAX_NAMES] = {
     {"cpu", open_cpu, 0},
     {"ref", open_ref, 0},
@@ -45,10 +46,8 @@ static opener openers[MAX_NAMES] = {
     {"profile", kni_profile_open, 1},
     {"nan", kni_nan_open, 1},
 #ifndef __wasm__
-    {"cuda", kni_cuda_open, DEVICE_NUMBER},
-    {"opencl", kni_opencl_open, DEVICE_NUMBER},
-    {"vulkan", kni_vulkan_open, DEVICE_NUMBER},
-    {"metal", kni_metal_open, DEVICE_NUMBER},
+    /* Those of drivers (core/backends.h). */
+    KNI_NUMBERED_DEVICES(NUMBERED) /* a row each */
 #endif
 };
 #define WHITE " \t\n\r"
@@ -206,8 +205,8 @@ kn_device kn_device_open(const char *spec)
 bool kn_device_describe(int32_t n, char *text, size_t bytes)
 {
 #ifndef __wasm__
-    static bool (*const kinds[])(int32_t, char *, size_t) = {kni_cuda_describe, kni_opencl_describe,
-                                                             kni_vulkan_describe, kni_metal_describe};
+#define DESCRIBED(kind) kni_##kind##_describe,
+    static bool (*const kinds[])(int32_t, char *, size_t) = {KNI_NUMBERED_DEVICES(DESCRIBED)};
     char unused[8];
     if (!text || !bytes) {
         text = unused;

@@ -52,6 +52,19 @@ static const kni_ir_caps caps_metal = {.dialect = KNI_IR_METAL,
                                        .param_bytes = 16384,
                                        .vector_bytes = 16};
 
+/* HIP on a device whose waves have 64 lanes. */
+static const kni_ir_caps caps_hip = {.dialect = KNI_IR_HIP,
+                                     .f64 = true,
+                                     .i64 = true,
+                                     .half_storage = true,
+                                     .subgroups = true,
+                                     .atomics = true,
+                                     .float_atomics = true,
+                                     .subgroup = 64,
+                                     .max_workgroup = 1024,
+                                     .shared_bytes = 65536,
+                                     .vector_bytes = 16};
+
 /* Devices without 64-bit numbers and small elements; the C one is for running anywhere. */
 static const kni_ir_caps caps_narrow = {.dialect = KNI_IR_OPENCL,
                                         .no_bytes = true,
@@ -88,11 +101,9 @@ static kni_ir_text text_of(const sample *s, const kni_ir_caps *caps, kni_ir **ir
 static const struct {
     const char *folder, *ending;
     const kni_ir_caps *caps;
-} dialects[] = {{"c", "txt", &caps_c},
-                {"cuda", "cu", &caps_cuda},
-                {"opencl", "cl", &caps_opencl},
-                {"metal", "msl", &caps_metal},
-                {"narrow", "cl", &caps_narrow}};
+} dialects[] = {{"c", "txt", &caps_c},          {"cuda", "cu", &caps_cuda},
+                {"opencl", "cl", &caps_opencl}, {"metal", "msl", &caps_metal},
+                {"narrow", "cl", &caps_narrow}, {"hip", "hip", &caps_hip}};
 enum { GOLDEN = sizeof dialects / sizeof *dialects };
 
 /* What has no narrow form: an atomic of 64 bits whose old value is wanted. */
