@@ -337,8 +337,8 @@ static void uploads_without_waiting(void)
    anywhere. Nothing is copied for no bytes. */
 static void copies_much(void)
 {
-    static const size_t sizes[] = {(1 << 20) - 1,         1 << 20, (1 << 20) + 1,
-                                   KNI_CUDA_UPLOAD_BYTES, 5 << 20, (9 << 20) + 77};
+    static const size_t sizes[] = {(1 << 20) - 1, 1 << 20,       (1 << 20) + 1, KNI_RUNTIME_UPLOAD_BYTES,
+                                   5 << 20,       (9 << 20) + 77};
     enum { COUNT = sizeof sizes / sizeof *sizes, ROOM = 10 << 20, AT = 300 };
     unsigned char *data = malloc(ROOM), *back = malloc(ROOM);
     kni_driver *d = kni_cuda_driver_open(0);
