@@ -17,7 +17,8 @@ kn_backend *kni_null_backend(void);
     F(cuda)                                                                                                  \
     F(opencl)                                                                                                \
     F(vulkan)                                                                                                \
-    F(metal)
+    F(metal)                                                                                                 \
+    F(hip)
 
 #define KNI_NUMBERED_DEVICE(kind)                                                                            \
     kn_backend *kni_##kind##_open(const char *argument, kn_backend *const *inner, int32_t n_inner);          \

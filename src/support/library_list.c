@@ -9,6 +9,7 @@
 #endif
 
 #define OF_METAL "KN_METAL_LIBRARIES"
+#define OF_HIP "KN_HIP_LIBRARIES", "/opt/rocm/lib"
 #define OF_CUDA "KN_CUDA_LIBRARIES", "/usr/local/cuda/lib64"
 
 const kni_library_names kni_libraries[KNI_LIBRARY_COUNT] = {
@@ -75,6 +76,16 @@ const kni_library_names kni_libraries[KNI_LIBRARY_COUNT] = {
                               {"libcublasLt.so.14", "libcublasLt.so.13", "libcublasLt.so.12"}},
     [KNI_LIBRARY_CUDNN] = {"cuDNN", "attention on cuda devices", "nvidia-cudnn", OF_CUDA, {"libcudnn.so.9"}},
     [KNI_LIBRARY_NVML] = {"NVML", "metrics of the GPU", "libnvidia-ml1", NULL, NULL, {"libnvidia-ml.so.1"}},
+    [KNI_LIBRARY_HIP] = {"HIP driver",
+                         "hip devices",
+                         "libamdhip64-5",
+                         OF_HIP,
+                         {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}},
+    [KNI_LIBRARY_HIPRTC] = {"hiprtc",
+                            "kernels on hip devices",
+                            "in Debian a part of the driver",
+                            OF_HIP,
+                            {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5"}},
 };
 
 #ifdef __wasi__

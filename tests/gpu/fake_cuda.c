@@ -72,7 +72,8 @@ static int told_to_fail(const char *name)
     int i = note_of(name);
     notes[i].calls++;
     if (notes[i].after && --notes[i].after == 0) {
-        if (name[0] == 'c' && notes[i].result >= 700 && notes[i].result < 720) sticky = notes[i].result;
+        bool compiler = strstr(name, "rtc") != NULL;
+        if (!compiler && notes[i].result >= 700 && notes[i].result < 720) sticky = notes[i].result;
         return notes[i].result;
     }
     return 0;
