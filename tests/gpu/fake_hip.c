@@ -31,11 +31,9 @@
 #define cuEventQuery hipEventQuery
 #define cuEventElapsedTime hipEventElapsedTime
 #define cuEventDestroy_v2 hipEventDestroy
-#define cuModuleLoadData hipModuleLoadData
 #define cuModuleUnload hipModuleUnload
 #define cuModuleGetFunction hipModuleGetFunction
 #define cuFuncGetAttribute hipFuncGetAttribute
-#define cuLaunchKernel hipModuleLaunchKernel
 #define cuStreamBeginCapture_v2 hipStreamBeginCapture
 #define cuStreamEndCapture hipStreamEndCapture
 #define cuGraphInstantiateWithFlags hipGraphInstantiateWithFlags
@@ -49,6 +47,9 @@
 #define cuGraphDestroy hipGraphDestroy
 #define cuGraphExecDestroy hipGraphExecDestroy
 #define nvrtcVersion hiprtcVersion
+#ifndef FAKE_HIP_RUNS
+#define cuModuleLoadData hipModuleLoadData
+#define cuLaunchKernel hipModuleLaunchKernel
 #define nvrtcCreateProgram hiprtcCreateProgram
 #define nvrtcDestroyProgram hiprtcDestroyProgram
 #define nvrtcCompileProgram hiprtcCompileProgram
@@ -56,6 +57,7 @@
 #define nvrtcGetProgramLog hiprtcGetProgramLog
 #define nvrtcGetCUBINSize hiprtcGetCodeSize
 #define nvrtcGetCUBIN hiprtcGetCode
+#endif
 #include "fake_cuda.c"
 
 int hipDriverGetVersion(int *version)
