@@ -50,7 +50,8 @@ static bool write_text(const program *p, const char *path)
     fputs(at, f);
     char name[128];
     entry_of(p->text, name);
-    fprintf(f, "\nextern \"C\" void hip_host_run(void **arguments) { hip_host_call(&%s, arguments); }\n", name);
+    fprintf(f, "\nextern \"C\" void hip_host_run(void **arguments) { hip_host_call(&%s, arguments); }\n",
+            name);
     return fclose(f) == 0;
 }
 
@@ -66,8 +67,8 @@ static char *read_all(const char *path)
     return text;
 }
 
-int hiprtcCreateProgram(void **made, const char *text, const char *name, int headers, const char *const *texts,
-                        const char *const *names)
+int hiprtcCreateProgram(void **made, const char *text, const char *name, int headers,
+                        const char *const *texts, const char *const *names)
 {
     program *p = calloc(1, sizeof *p);
     p->text = strdup(text);
@@ -100,7 +101,9 @@ int hiprtcCompileProgram(void *made, int n, const char *const *options)
     snprintf(told, sizeof told, "%s.log", base);
     snprintf(p->image, sizeof p->image, "HOST%s.so", base);
     snprintf(command, sizeof command,
-             "c++ -std=c++17 -O1 -w -shared -fPIC -ffp-contract=off -fwrapv -fno-strict-aliasing -include %s %s -o %s "
+             "c++ -std=c++17 -O1 -w -shared -fPIC -Wl,-Bsymbolic -ffp-contract=off -fwrapv "
+             "-fno-strict-aliasing -include %s "
+             "%s -o %s "
              ">%s 2>&1",
              header ? header : "tests/gpu/hip_on_host.h", source, p->image + 4, told);
     if (!write_text(p, source)) return 6;
@@ -170,8 +173,12 @@ static void stop(void);
 static int permute(int address, int value);
 __attribute__((target("f16c"))) static unsigned short to_half(float x) { return _cvtss_sh(x, 0); }
 __attribute__((target("f16c"))) static float from_half(unsigned short x) { return _cvtsh_ss(x); }
-static hip_host host = {
-    .barrier = stop, .permute = permute, .root = sqrtf, .root_64 = sqrt, .to_half = to_half, .from_half = from_half};
+static hip_host host = {.barrier = stop,
+                        .permute = permute,
+                        .root = sqrtf,
+                        .root_64 = sqrt,
+                        .to_half = to_half,
+                        .from_half = from_half};
 
 /* All of a workgroup stop equally often, so each goes on when all have come. */
 static void stop(void)
@@ -235,8 +242,9 @@ int hipModuleLoadData(void **module, const void *image)
     return 0;
 }
 
-int hipModuleLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y,
-                          unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra)
+int hipModuleLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x,
+                          unsigned block_y, unsigned block_z, unsigned shared, void *stream,
+                          void **parameters, void **extra)
 {
     const char *wave = getenv("FAKE_HIP_WAVE");
     host_module *m = function;

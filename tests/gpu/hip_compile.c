@@ -10,8 +10,8 @@
 
 enum { PART = 100, PATH = 1024 };
 
-static int (*create)(void **program, const char *text, const char *name, int headers, const char *const *texts,
-                     const char *const *names);
+static int (*create)(void **program, const char *text, const char *name, int headers,
+                     const char *const *texts, const char *const *names);
 static int (*destroy)(void **program);
 static int (*compile)(void *program, int count, const char *const *options);
 static int (*log_bytes)(void *program, size_t *bytes);

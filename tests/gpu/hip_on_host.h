@@ -68,8 +68,10 @@ struct hip_host_half {
 #define _Float16 hip_host_half
 
 /* Calls an entry with what the pointers point to. */
-template <int...> struct hip_host_numbers {};
-template <int N, int... I> struct hip_host_count : hip_host_count<N - 1, N - 1, I...> {};
+template <int...> struct hip_host_numbers {
+};
+template <int N, int... I> struct hip_host_count : hip_host_count<N - 1, N - 1, I...> {
+};
 template <int... I> struct hip_host_count<0, I...> {
     typedef hip_host_numbers<I...> type;
 };

@@ -7,6 +7,7 @@
 #include "backend/hip/hip_driver.h"
 #include "core/platform.h"
 #include "test_runtime_driver.h"
+#include <dirent.h>
 
 #define SYMBOL(field, cuda, hip, arguments) {#field, hip},
 static const named_call calls[] = {EVERY_CALL(SYMBOL)};
@@ -97,6 +98,60 @@ static void refuses_large_launches(void)
     CHECK(fake_live() == 0);
 }
 
+/* ---- with AMD's own compiler */
+
+static char compiler[400]; /* its file; empty: it is not installed */
+
+static void find_compiler(void *library)
+{
+    Dl_info info;
+    void *address = library ? dlsym(library, "hiprtcCompileProgram") : NULL;
+    if (address && dladdr(address, &info)) snprintf(compiler, sizeof compiler, "%s", info.dli_fname);
+}
+
+static bool compiles(kni_driver *d, const char *path, const char *name)
+{
+    static char source[1 << 18];
+    FILE *file = fopen(path, "r");
+    size_t n = file ? fread(source, 1, sizeof source - 1, file) : 0;
+    if (file) fclose(file);
+    source[n] = 0;
+    kni_module *m = n ? d->compile(d, source, n, name) : NULL;
+    d->unload(d, m);
+    return m != NULL;
+}
+
+/* Each golden kernel, for waves of 64 and of 32 lanes; the stand-in loads what comes of it. */
+static void compiles_golden_kernels(void)
+{
+    static const char *const devices[][2] = {{"gfx90a", "64"}, {"gfx1030", "32"}};
+    char path[500];
+    snprintf(path, sizeof path, "%s/libhiprtc.so.5", folder);
+    CHECK(symlink(compiler, path) == 0);
+    for (int i = 0; i < 2; i++) {
+        setenv("FAKE_HIP_ARCH", devices[i][0], 1);
+        setenv("FAKE_HIP_WAVE", devices[i][1], 1);
+        kni_driver *d = kni_hip_driver_open(0);
+        DIR *golden = opendir("tests/golden/hip");
+        if (!CHECK(d != NULL && golden)) return;
+        int count = 0;
+        for (struct dirent *e; (e = readdir(golden)) != NULL;) {
+            size_t length = strlen(e->d_name);
+            if (length < 5 || strcmp(e->d_name + length - 4, ".hip")) continue;
+            snprintf(path, sizeof path, "tests/golden/hip/%s", e->d_name);
+            count++;
+            if (!CHECK(compiles(d, path, "kn_some"))) printf("%s: %s\n", e->d_name, kn_last_error());
+        }
+        CHECK(count > 10);
+        closedir(golden);
+        CHECK(d->compile(d, "one;\ntwo;\nthe line of nothing;\n", 30, "bad") == NULL &&
+              last_error_has("the kernel bad does not compile: ") && last_error_has("line 1 is: one;"));
+        d->close(d);
+    }
+    snprintf(path, sizeof path, "%s/libhiprtc.so.5", folder);
+    unlink(path);
+}
+
 int main(void)
 {
 #ifdef SKIPPED
@@ -108,7 +163,9 @@ int main(void)
         remove_fake();
         return check_report();
     }
-    bool real = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_LOCAL) != NULL;
+    void *library = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_LOCAL);
+    bool real = library != NULL;
+    find_compiler(library);
     if (real && access("/dev/kfd", R_OK))
         situation(says_no_gpu, 0);
     else if (!real)
@@ -116,6 +173,10 @@ int main(void)
     situation(says_what_is_wrong, 1);
     situation(refuses_large_launches, 1);
     common_situations(1);
+    if (compiler[0])
+        situation(compiles_golden_kernels, 1);
+    else
+        check_skip("no hiprtc: HIP texts are not compiled (apt install libamdhip64-5)");
     remove_fake();
     return check_report();
 }

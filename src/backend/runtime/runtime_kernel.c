@@ -25,16 +25,18 @@ static const char *line_of_text(const char *text, int64_t number, size_t *length
     return text;
 }
 
-/* The number after "kernel.cu(" or "kernel.cu:"; 0 where the line does not begin so. */
+/* The first number between brackets or colons, as after the file's name, which is the compiler's own in some versions; 0 where
+   there is none. */
 static int64_t number_of_line(const char *line)
 {
-    static const char file[] = KERNEL_FILE;
-    int64_t number = 0;
-    if (strncmp(line, file, sizeof file - 1)) return 0;
-    line += sizeof file - 1;
-    if (*line != '(' && *line != ':') return 0;
-    while (*++line >= '0' && *line <= '9' && number < 1000000) number = number * 10 + (*line - '0');
-    return number;
+    for (; *line; line++) {
+        if (*line != '(' && *line != ':') continue;
+        const char *p = line + 1;
+        int64_t number = 0;
+        for (; *p >= '0' && *p <= '9' && number < 1000000; p++) number = number * 10 + (*p - '0');
+        if (p > line + 1 && (*p == ')' || *p == ':')) return number;
+    }
+    return 0;
 }
 
 /* The first error of the log, "kernel.cu(12): error: ..." or "kernel.cu:12:5: error: ...", with the line of the text that it
