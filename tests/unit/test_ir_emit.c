@@ -101,9 +101,8 @@ static kni_ir_text text_of(const sample *s, const kni_ir_caps *caps, kni_ir **ir
 static const struct {
     const char *folder, *ending;
     const kni_ir_caps *caps;
-} dialects[] = {{"c", "txt", &caps_c},          {"cuda", "cu", &caps_cuda},
-                {"opencl", "cl", &caps_opencl}, {"metal", "msl", &caps_metal},
-                {"narrow", "cl", &caps_narrow}, {"hip", "hip", &caps_hip}};
+} dialects[] = {{"c", "txt", &caps_c},         {"cuda", "cu", &caps_cuda},     {"opencl", "cl", &caps_opencl},
+                {"metal", "msl", &caps_metal}, {"narrow", "cl", &caps_narrow}, {"hip", "hip", &caps_hip}};
 enum { GOLDEN = sizeof dialects / sizeof *dialects };
 
 /* What has no narrow form: an atomic of 64 bits whose old value is wanted. */
