@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PART = 100, PATH = 1024 };
+enum { PART = 100, TOGETHER = 20, PATH = 1024 };
 
 static int (*create)(void **program, const char *text, const char *name, int headers,
                      const char *const *texts, const char *const *names);
@@ -51,30 +51,58 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* The options are those of src/backend/hip/hip_driver.c. */
-static int compiles(const char *path, const char *architecture)
+/* The text compiled; on failure `name`, unless NULL, is told with the compiler's words. The options are those of
+   src/backend/hip/hip_driver.c. */
+static int compiles(const char *text, const char *name, const char *architecture)
 {
     char option[80];
     snprintf(option, sizeof option, "--offload-arch=%s", architecture);
-    const char *options[] = {option, "-O3", "-ffp-contract=off", "-fhip-fp32-correctly-rounded-divide-sqrt"};
-    char *text = read_text(path);
+    const char *options[] = {option, "-O3", "-ffp-contract=off"};
     void *program = NULL;
     size_t bytes = 0;
-    if (!text || create(&program, text, "kernel.cu", 0, NULL, NULL)) {
-        printf("FAIL %s: it cannot be read\n", path);
-        free(text);
-        return 0;
-    }
-    int good = !compile(program, 4, options) && !code_bytes(program, &bytes) && bytes > 0;
-    if (!good && !log_bytes(program, &bytes)) {
+    if (create(&program, text, "kernel.cu", 0, NULL, NULL)) return 0;
+    int good = !compile(program, 3, options) && !code_bytes(program, &bytes) && bytes > 0;
+    if (!good && name && !log_bytes(program, &bytes)) {
         char *log = calloc(1, bytes + 1);
         if (log) log_text(program, log);
-        printf("FAIL %s: %s\n", path, log ? log : "");
+        printf("FAIL %s: %s\n", name, log ? log : "");
         free(log);
     }
     destroy(&program);
-    free(text);
     return good;
+}
+
+/* The texts in one program, each in a namespace of its own, so that the compiler starts once: most of its time goes there. */
+static char *joined(char *const *texts, int n)
+{
+    static const char entry[] = "extern \"C\" __attribute__((global))";
+    size_t room = 1, length = 0;
+    for (int i = 0; i < n; i++) room += strlen(texts[i]) + 64;
+    char *all = malloc(room);
+    if (!all) return NULL;
+    for (int i = 0; i < n; i++) {
+        const char *at = strstr(texts[i], entry);
+        int before = at ? (int)(at - texts[i]) : 0;
+        length += (size_t)snprintf(all + length, room - length, "namespace text_%d {\n%.*s%s\n}\n", i, before,
+                                   texts[i], at ? at + strlen("extern \"C\" ") : texts[i]);
+    }
+    return all;
+}
+
+/* Which of a few texts compile: together, or else one by one. */
+static void try_some(char (*paths)[PATH], int n, const char *architecture, char *good)
+{
+    char *texts[TOGETHER] = {NULL};
+    int read = 0;
+    for (int i = 0; i < n; i++) read += (texts[i] = read_text(paths[i])) != NULL;
+    char *all = read == n ? joined(texts, n) : NULL;
+    int whole = all && compiles(all, NULL, architecture);
+    for (int i = 0; i < n; i++) {
+        if (!texts[i]) printf("FAIL %s: it cannot be read\n", paths[i]);
+        good[i] = (char)(whole || (texts[i] && compiles(texts[i], paths[i], architecture)));
+        free(texts[i]);
+    }
+    free(all);
 }
 
 /* How many of them compile; the child answers through a pipe, a byte for each. */
@@ -86,10 +114,12 @@ static int part(char (*paths)[PATH], int n, const char *library, const char *arc
     if (pipe(ends)) return 0;
     pid_t child = fork();
     if (child == 0) {
-        for (int i = 0; open_compiler(library) && i < n; i++) {
-            char good = (char)compiles(paths[i], architecture);
+        for (int i = 0; open_compiler(library) && i < n; i += TOGETHER) {
+            char good[TOGETHER];
+            int some = n - i < TOGETHER ? n - i : TOGETHER;
+            try_some(paths + i, some, architecture, good);
             fflush(stdout);
-            if (write(ends[1], &good, 1) != 1) break;
+            if (write(ends[1], good, (size_t)some) != some) break;
         }
         _exit(0);
     }

@@ -70,7 +70,7 @@ static kn_status check(kni_runtime *rt)
     return KN_OK;
 }
 
-/* Products and sums stay apart, as on every other device; divisions and roots are rounded. */
+/* Products and sums stay apart, as on every other device; divisions are rounded correctly where nothing else is said. */
 static kn_status options(kni_runtime *rt, kni_runtime_options *o)
 {
     const kni_hip *h = hip_of(rt);
@@ -82,8 +82,7 @@ static kn_status options(kni_runtime *rt, kni_runtime_options *o)
     o->list[0] = o->architecture;
     o->list[1] = "-O3";
     o->list[2] = "-ffp-contract=off";
-    o->list[3] = "-fhip-fp32-correctly-rounded-divide-sqrt";
-    o->n = 4;
+    o->n = 3;
     o->compiler = &api_of(rt)->compiler;
     o->code_bytes = api_of(rt)->compiler.code_bytes;
     o->code = api_of(rt)->compiler.code;
