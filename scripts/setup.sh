@@ -57,6 +57,8 @@ aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 - libvulkan1
 - mesa-vulkan-drivers
 spirv-val spirv-tools
+- libamdhip64-5
+clang-15 clang-15
 ROWS
 }
 

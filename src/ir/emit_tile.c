@@ -48,7 +48,7 @@ void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id)
     const kni_ir_node *tile = node->code == KNI_IR_TILE ? node : &e->ir->nodes[node->a];
     int dtype = tile->type.dtype;
     bool half = kni_is_half(dtype);
-    if (e->caps->dialect != KNI_IR_CUDA || (tile->detail != KNI_IR_TILE_SUM && !half)) {
+    if (tile->detail != KNI_IR_TILE_SUM && !half) {
         kni_ir_emit_fail(e, node, "the %s text has no tiles of %T", e->dialect->name, dtype);
         return;
     }

@@ -252,11 +252,13 @@ kn_status kni_ir_print(const kni_ir *ir, kni_ir_text *text);
 /* A whole source in the dialect of the caps, with the math functions it calls. How the entry is called:
      CUDA    extern "C" __global__ void NAME(T0 *b0, T1 *b1, ..., long long *fault, struct params p)
      OPENCL  __kernel void NAME(__global T0 *b0, ..., __global long *fault, struct params p)
+     HIP     extern "C" __attribute__((global)) void NAME(as CUDA)
+     METAL   kernel void NAME(device T0 *b0 [[buffer(0)]], ..., device long *fault, constant struct params &p, positions)
      C, C99  void NAME(void *const *buffers, int64_t *fault, const void *params, int64_t begin, int64_t end)
    Buffers first, the fault cell only where `reports`, then the params by value where param_bytes is not 0. The params
    begin with the implicit ones of kni_ir_add_item_params. A C entry runs items (or workgroups, counted with axis 0
    first) begin .. end - 1; one that reads GROUPS or a GROUP of axis 1 or 2 finds int64_t[3], the number of workgroups,
-   behind its last buffer. Compiled with --fmad=false (CUDA), -cl-fp32-correctly-rounded-divide-sqrt (OpenCL),
+   behind its last buffer. Compiled with --fmad=false (CUDA), -ffp-contract=off (HIP), -cl-fp32-correctly-rounded-divide-sqrt (OpenCL),
    -ffp-contract=off -fwrapv (C), the texts give the bits of the CPU. */
 kn_status kni_ir_emit(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text);
 /* The same for one kernel of a text of many, without the prelude and the functions that kernels share. It calls `uses` with the name of

@@ -1,59 +1,33 @@
 /* The text that a target gets of a user's kernel, for people who want to see it. */
+#include "core/text.h"
+#include "ir/emitter.h"
 #include "kernel/user_kernel.h"
 #include <string.h>
-
-static const struct {
-    const char *name;
-    kni_ir_caps caps;
-} targets[] = {
-    {"c",
-     {.dialect = KNI_IR_C,
-      .f64 = true,
-      .i64 = true,
-      .half_storage = true,
-      .atomics = true,
-      .subgroup = 1,
-      .max_workgroup = 1024,
-      .shared_bytes = 1 << 16,
-      .vector_bytes = 16}},
-    {"cuda",
-     {.dialect = KNI_IR_CUDA,
-      .f64 = true,
-      .i64 = true,
-      .half_storage = true,
-      .subgroups = true,
-      .atomics = true,
-      .float_atomics = true,
-      .tiles = true,
-      .subgroup = 32,
-      .max_workgroup = 1024,
-      .shared_bytes = 48 << 10,
-      .vector_bytes = 16}},
-    {"opencl",
-     {.dialect = KNI_IR_OPENCL,
-      .f64 = true,
-      .i64 = true,
-      .half_storage = true,
-      .atomics = true,
-      .subgroup = 1,
-      .max_workgroup = 256,
-      .shared_bytes = 32 << 10,
-      .vector_bytes = 16}},
-};
 
 static kn_status write_for(kni_ir *ir, const char *target, kni_ir_text *text)
 {
     if (!strcmp(target, "ir")) return kni_ir_print(ir, text);
-    for (int i = 0; i < KNI_COUNT(targets); i++) {
-        if (strcmp(target, targets[i].name)) continue;
+    for (int i = 0; i < KNI_IR_DIALECTS; i++) {
+        const kni_dialect *d = kni_dialect_of(i);
+        if (!d->target || strcmp(target, d->target)) continue;
         kn_status s = kni_ir_simplify(ir);
-        if (s == KN_OK) s = kni_ir_legalise(ir, &targets[i].caps);
-        return s == KN_OK ? kni_ir_emit(ir, &targets[i].caps, text) : s;
+        if (s == KN_OK) s = kni_ir_legalise(ir, &d->typical);
+        return s == KN_OK ? kni_ir_emit(ir, &d->typical, text) : s;
     }
-    return kni_fail(KN_ERROR_ARGUMENT, "kn_kernel_text: no target '%s': ir, c, cuda or opencl", target);
+    char names[120];
+    kni_text list = {names, sizeof names, 0};
+    for (int32_t i = 0; kn_kernel_target(i); i++) kni_text_format(&list, ", %s", kn_kernel_target(i));
+    return kni_fail(KN_ERROR_ARGUMENT, "kn_kernel_text: no target '%s': ir%s", target, names);
 }
 
-const char *kn_kernel_target(int32_t i) { return i >= 0 && i < KNI_COUNT(targets) ? targets[i].name : NULL; }
+const char *kn_kernel_target(int32_t i)
+{
+    for (int dialect = 0; dialect < KNI_IR_DIALECTS && i >= 0; dialect++) {
+        const char *name = kni_dialect_of(dialect)->target;
+        if (name && i-- == 0) return name;
+    }
+    return NULL;
+}
 
 int64_t kn_kernel_text(kn_kernel *kernel, const char *target, char *buffer, size_t bytes)
 {

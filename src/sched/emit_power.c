@@ -2,6 +2,7 @@
    numbers that are 0 or less, as sums of exponentials need it, and the sigmoid or the normal distribution inside gelu.
    Where a target has an instruction near 2^x they are made of it; elsewhere 2^n comes from the low bits of a sum and 2^f
    from a polynomial. */
+#include "ir/prelude.h"
 #include "sched/emit_body.h"
 
 /* 2^f for |f| <= 1/2, lowest power first: within 2.9e-6 for results that are rounded to 16 bits, else
@@ -23,7 +24,10 @@ static const double fine[] = {1.0,
 
 static kni_ir_id number(kni_emit *e, double value) { return kni_ir_real(e->b, KN_F32, value); }
 static kni_ir_id multiply(kni_emit *e, kni_ir_id x, kni_ir_id y) { return kni_ir_word(e->b, "mul", x, y); }
-static bool has_instruction(const kni_emit *e) { return e->w->target->caps->dialect == KNI_IR_CUDA; }
+static bool has_instruction(const kni_emit *e)
+{
+    return kni_ir_prelude_near("kni_near_exp2_f32", e->w->target->caps->dialect);
+}
 
 /* 2^(x / ln 2) by the instruction. What x / ln 2 loses when it is rounded is relative to x: it is made good where
    `exact`. */

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #endif
 
+#define OF_HIP "KN_HIP_LIBRARIES", "/opt/rocm/lib"
 #define OF_CUDA "KN_CUDA_LIBRARIES", "/usr/local/cuda/lib64"
 
 const kni_library_names kni_libraries[KNI_LIBRARY_COUNT] = {
@@ -57,6 +58,17 @@ const kni_library_names kni_libraries[KNI_LIBRARY_COUNT] = {
                               {"libcublasLt.so.14", "libcublasLt.so.13", "libcublasLt.so.12"}},
     [KNI_LIBRARY_CUDNN] = {"cuDNN", "attention on cuda devices", "nvidia-cudnn", OF_CUDA, {"libcudnn.so.9"}},
     [KNI_LIBRARY_NVML] = {"NVML", "metrics of the GPU", "libnvidia-ml1", NULL, NULL, {"libnvidia-ml.so.1"}},
+    [KNI_LIBRARY_METAL] = {"Metal",
+                           "metal devices",
+                           "macOS itself",
+                           "KN_METAL_LIBRARIES",
+                           "/System/Library/Frameworks/Metal.framework",
+                           {"Metal"}},
+    [KNI_LIBRARY_HIPRTC] = {"hiprtc",
+                            "kernels on hip devices",
+                            "in Debian a part of the driver",
+                            OF_HIP,
+                            {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5"}},
 };
 
 #ifdef __wasi__

@@ -17,6 +17,8 @@ typedef enum kni_library_id {
     KNI_LIBRARY_CUBLASLT,
     KNI_LIBRARY_CUDNN,
     KNI_LIBRARY_NVML,
+    KNI_LIBRARY_METAL,
+    KNI_LIBRARY_HIPRTC,
     KNI_LIBRARY_COUNT
 } kni_library_id;
 

@@ -72,7 +72,8 @@ static int told_to_fail(const char *name)
     int i = note_of(name);
     notes[i].calls++;
     if (notes[i].after && --notes[i].after == 0) {
-        if (name[0] == 'c' && notes[i].result >= 700 && notes[i].result < 720) sticky = notes[i].result;
+        bool compiler = strstr(name, "rtc") != NULL;
+        if (!compiler && notes[i].result >= 700 && notes[i].result < 720) sticky = notes[i].result;
         return notes[i].result;
     }
     return 0;
@@ -222,7 +223,7 @@ int cuMemAlloc_v2(address *memory, size_t bytes)
     if ((long)bytes < 0 || memory_used + (long)bytes > memory_limit) return OUT_OF_MEMORY;
     size_t *block = aligned_alloc(256, (bytes + 511) / 256 * 256);
     if (!block) return OUT_OF_MEMORY;
-    memset(block, 0xee, (bytes + 511) / 256 * 256);
+    memset(block, getenv("FAKE_CUDA_ZERO") ? 0 : 0xee, (bytes + 511) / 256 * 256);
     block[0] = bytes;
     memory_used += (long)bytes;
     live++;

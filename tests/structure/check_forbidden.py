@@ -14,7 +14,7 @@ _CALLS = re.compile(
 _READERS = re.compile(r"\b(kn_error_text|kn_last_error)\s*\(")
 _HEADERS = re.compile(r"#[ \t]*include[ \t]*<(math|tgmath|complex|assert|setjmp|fenv)\.h>")
 _CONSTRUCTOR = re.compile(r"\b(__)?(constructor|destructor)(__)?\b(?=[^;]*\)\))")
-_PATHS = re.compile(r"(?<![\w.}*-])/(work|root|home|Users|opt|mnt|tmp)/\w")
+_PATHS = re.compile(r"(?<![\w.}*-])/(work|root|home|Users|opt(?!/rocm/)|mnt|tmp)/\w")  # ROCm lies in one folder everywhere
 # The learner catches Ctrl-C where it is told to, and puts the old handlers back. The dashboard gives the terminal back
 # when the process ends under it. Compilers that KN_JIT=cc has started end with the process. libpng leaves by a jump on errors
 # and has no other way; it lands in the function that called it.

@@ -1,108 +1,31 @@
-/* The CUDA driver over stand-ins for NVIDIA's libraries (tests/gpu/fake_cu*.c, built here with the system's compiler):
-   what it says when something is missing, what every failing call leaves behind, memory that is given back. Each
-   situation runs in a process of its own, because libraries are opened once. */
+/* The CUDA driver over stand-ins for NVIDIA's libraries: what it says when something is missing, and what is CUDA's alone: products,
+   attention and convolutions of libraries, and our own kernels for Hopper. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "backend/cuda/cuda_driver.h"
-#include "support/check.h"
-#include <dlfcn.h>
+#include "core/platform.h"
+#include "test_runtime_driver.h"
 #include <math.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-static char folder[64] = "build_fake_cuda_XXXXXX";
-static void (*fake_fail)(const char *name, int after, int result);
-static long (*fake_calls)(const char *name);
-static long (*fake_live)(void);
-static void (*fake_limit)(long bytes);
+enum { DRIVER = 1, COMPILER = 2, PRODUCT = 4 + 8, ALL = 15 };
 
-static const char text[] = "extern \"C\" __global__ void scale_add(const float *x, float *y, params p)";
-typedef struct scale_params {
-    int64_t n;
-    float scale;
-} scale_params;
+#define SYMBOL(field, cuda, hip, arguments) {#field, cuda},
+static const named_call calls[] = {EVERY_CALL(SYMBOL)};
+static const char *cuda_call(const char *field) { return find_call(calls, KNI_COUNT(calls), field); }
 
-/* ---- the stand-ins */
-
-static void link_as(const char *name)
-{
-    char path[200];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    CHECK(symlink("libfake.so", path) == 0);
-}
-
-static bool build_fake(void)
-{
-    char command[400];
-    if (!mkdtemp(folder)) return false;
-    snprintf(command, sizeof command,
-             "cc -shared -fPIC -O1 -w tests/gpu/fake_cuda.c tests/gpu/fake_cublaslt.c tests/gpu/fake_cudnn.c "
-             "-lm -o %s/libfake.so "
-             "2>/dev/null",
-             folder);
-    return system(command) == 0;
-}
-
-static void find_fake(void)
-{
-    char path[200];
-    snprintf(path, sizeof path, "%s/libfake.so", folder);
-    void *handle = dlopen(path, RTLD_NOW), *address[4];
-    static const char *const names[] = {"fake_cuda_fail", "fake_cuda_calls", "fake_cuda_live",
-                                        "fake_cuda_limit"};
-    for (int i = 0; i < 4; i++) address[i] = handle ? dlsym(handle, names[i]) : NULL;
-    memcpy(&fake_fail, &address[0], sizeof address[0]);
-    memcpy(&fake_calls, &address[1], sizeof address[0]);
-    memcpy(&fake_live, &address[2], sizeof address[0]);
-    memcpy(&fake_limit, &address[3], sizeof address[0]);
-}
-
-/* Runs a situation in a child with a number of the libraries in sight; its counts come back through a pipe. */
-static void situation(void (*run)(void), bool driver, bool compiler, bool product)
-{
-    int ends[2], counts[2] = {0, 1};
-    fflush(stdout);
-    if (!CHECK(pipe(ends) == 0)) return;
-    pid_t child = fork();
-    if (child == 0) {
-        check_passed = check_failed = 0;
-        char path[200];
-        snprintf(path, sizeof path, "%s/none", folder);
-        setenv("KN_CUDA_LIBRARIES", folder, 1);
-        setenv("KN_CACHE", "off", 1);
-        if (driver) link_as("libcuda.so.1");
-        if (compiler) link_as("libnvrtc.so.12");
-        if (product) link_as("libcublasLt.so.12");
-        if (product) link_as("libcudnn.so.9");
-        find_fake();
-        if (CHECK(fake_fail != NULL)) run();
-        static const char *const links[] = {"libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12",
-                                            "libcudnn.so.9"};
-        for (int i = 0; i < 4; i++) {
-            snprintf(path, sizeof path, "%s/%s", folder, links[i]);
-            unlink(path);
-        }
-        counts[0] = check_passed;
-        counts[1] = check_failed;
-        fflush(stdout);
-        _exit(write(ends[1], counts, sizeof counts) == sizeof counts ? 0 : 1);
-    }
-    close(ends[1]);
-    CHECK(read(ends[0], counts, sizeof counts) == (ssize_t)sizeof counts);
-    close(ends[0]);
-    waitpid(child, NULL, 0);
-    check_passed += counts[0];
-    check_failed += counts[1];
-}
-
-static bool last_error_has(const char *words)
-{
-    if (strstr(kn_last_error(), words)) return true;
-    printf("wanted '%s', got '%s'\n", words, kn_last_error());
-    return false;
-}
+static const char *const libraries[] = {"libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12",
+                                        "libcudnn.so.9", NULL};
+static const char *const other_calls[] = {"nvrtcGetNumSupportedArchs", NULL};
+static const runtime_stand_in stand_in = {
+    "tests/gpu/fake_cuda.c tests/gpu/fake_cublaslt.c tests/gpu/fake_cudnn.c",
+    "KN_CUDA_LIBRARIES",
+    "KN_CUDA_PROFILE",
+    "KN_CUDA_GRAPHS",
+    libraries,
+    other_calls,
+    cuda_call,
+    kni_cuda_driver_open};
 
 /* ---- what is missing */
 
@@ -157,395 +80,6 @@ static void works_without_products(void)
                      .row_d = 2,
                      .alpha = 1};
     CHECK(d->product(d, &p) == KN_ERROR_UNSUPPORTED);
-    d->close(d);
-    CHECK(fake_live() == 0);
-}
-
-/* ---- a whole run, and the same run with each call failing once */
-
-static bool run_all(kni_driver *d)
-{
-    enum { N = 3000 };
-    static float x[N], y[N], back[N];
-    for (int i = 0; i < N; i++) x[i] = (float)i, y[i] = 1, back[i] = -1;
-    kni_module *m = d->compile(d, text, strlen(text), "scale_add");
-    void *buffers[2] = {d->allocate(d, sizeof x), d->allocate(d, sizeof y)};
-    scale_params p = {N, 2};
-    kni_launch_shape shape = {{12, 1, 1}, 256, 60000};
-    bool good = m && buffers[0] && buffers[1];
-    good = good && d->upload(d, buffers[0], 0, x, sizeof x) == KN_OK;
-    good = good && d->upload(d, buffers[1], 0, y, sizeof y) == KN_OK;
-    good = good && d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK;
-    kni_recording *r = NULL;
-    if (good && d->record_begin(d) == KN_OK) {
-        good = d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK;
-        void *scratch = d->allocate(d, 100);
-        good = good && scratch;
-        d->free(d, scratch);
-        r = d->record_end(d);
-    }
-    scale_params other = {N, 3};
-    good = good && r && d->replay(d, r) == KN_OK &&
-           d->record_params(d, r, 0, &other, sizeof other) == KN_OK && d->replay(d, r) == KN_OK;
-    good = good && d->fill_zero(d, buffers[0], 0, 16) == KN_OK &&
-           d->copy(d, buffers[1], 0, buffers[0], 0, 4) == KN_OK;
-    good = good && d->download(d, back, buffers[1], 0, sizeof back) == KN_OK && d->sync(d) == KN_OK;
-    for (int i = 0; i < N && good; i++) good = back[i] == (i ? 7 * (float)i + 1 : 0);
-    d->record_free(d, r);
-    for (int i = 0; i < 2; i++) d->free(d, buffers[i]);
-    d->unload(d, m);
-    return good;
-}
-
-static void survives_each_failure(void)
-{
-    static const char *const names[] = {"cuDevicePrimaryCtxRetain",
-                                        "cuCtxSetCurrent",
-                                        "cuStreamCreate",
-                                        "cuMemAlloc_v2",
-                                        "cuMemcpyHtoDAsync_v2",
-                                        "cuMemcpyDtoHAsync_v2",
-                                        "cuMemcpyDtoDAsync_v2",
-                                        "cuMemsetD8Async",
-                                        "cuStreamSynchronize",
-                                        "cuEventRecord",
-                                        "cuEventSynchronize",
-                                        "cuModuleLoadData",
-                                        "cuModuleGetFunction",
-                                        "cuFuncGetAttribute",
-                                        "cuFuncSetAttribute",
-                                        "cuLaunchKernel",
-                                        "cuStreamBeginCapture_v2",
-                                        "cuStreamEndCapture",
-                                        "cuGraphInstantiateWithFlags",
-                                        "cuGraphUpload",
-                                        "cuGraphLaunch",
-                                        "cuStreamGetCaptureInfo_v2",
-                                        "cuGraphExecKernelNodeSetParams_v2",
-                                        "nvrtcCreateProgram",
-                                        "nvrtcCompileProgram",
-                                        "nvrtcGetCUBINSize",
-                                        "nvrtcGetCUBIN",
-                                        "nvrtcGetNumSupportedArchs"};
-    static const int results[] = {1, 2, 700};
-    int tried = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (int after = 1; after <= 6; after++)
-            for (int k = 0; k < 3; k++) {
-                fake_fail(names[i], after, results[k]);
-                kni_driver *d = kni_cuda_driver_open(0);
-                bool good = d && run_all(d);
-                if (d) {
-                    fake_fail(names[i], 0, 0);
-                    d->close(d);
-                }
-                fake_fail(names[i], 0, 0);
-                bool clean = fake_live() == 0;
-                if (!clean)
-                    printf("%s, call %d, result %d leaves %ld\n", names[i], after, results[k], fake_live());
-                CHECK(clean);
-                tried += !good;
-                /* And the next one is well. */
-                d = kni_cuda_driver_open(0);
-                good = CHECK(d != NULL) && run_all(d);
-                if (!CHECK(good))
-                    printf("after %s, call %d, result %d: %s\n", names[i], after, results[k],
-                           kn_last_error());
-                if (d) d->close(d);
-                if (!CHECK(fake_live() == 0)) return;
-            }
-    CHECK(tried > 100);
-}
-
-/* ---- single facts */
-
-static void is_lost_until_reopened(void)
-{
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL)) return;
-    kni_module *m = d->compile(d, text, strlen(text), "wild");
-    void *memory = d->allocate(d, 16);
-    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 1, 0}, &memory, 1, NULL, 0) == KN_OK);
-    CHECK(d->sync(d) == KN_ERROR_DEVICE && last_error_has("cuda:0 was lost"));
-    CHECK(d->upload(d, memory, 0, "abc", 3) == KN_ERROR_DEVICE &&
-          last_error_has("close it and open it again"));
-    char left[4] = "old";
-    long copies = fake_calls("cuMemcpyDtoHAsync_v2");
-    CHECK(d->download(d, left, memory, 0, 3) == KN_ERROR_DEVICE && !strcmp(left, "old") &&
-          fake_calls("cuMemcpyDtoHAsync_v2") == copies);
-    CHECK(d->allocate(d, 1) == NULL && d->compile(d, text, strlen(text), "scale_add") == NULL &&
-          d->record_begin(d) != KN_OK);
-    d->free(d, memory);
-    d->unload(d, m);
-    d->close(d);
-    CHECK(fake_calls("cuDevicePrimaryCtxReset_v2") == 1 && fake_live() == 0);
-    d = kni_cuda_driver_open(0);
-    CHECK(d && run_all(d));
-    d->close(d);
-}
-
-static void refuses_after_fork(void)
-{
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL)) return;
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        bool good = d->sync(d) == KN_ERROR_DEVICE && strstr(kn_last_error(), "opened before fork()");
-        d->close(d);
-        _exit(good ? 0 : 1);
-    }
-    int status = 1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-    CHECK(run_all(d));
-    d->close(d);
-}
-
-static void uploads_without_waiting(void)
-{
-    enum { BYTES = 400000, TURNS = 70 };
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL)) return;
-    static unsigned char data[BYTES], back[BYTES];
-    void *memory[TURNS];
-    long waits = fake_calls("cuStreamSynchronize") + fake_calls("cuEventSynchronize");
-    for (int i = 0; i < TURNS; i++) {
-        memory[i] = d->allocate(d, BYTES);
-        memset(data, i, BYTES);
-        CHECK(d->upload(d, memory[i], 0, data, BYTES) == KN_OK);
-    }
-    CHECK(fake_calls("cuStreamSynchronize") + fake_calls("cuEventSynchronize") == waits);
-    for (int i = 0; i < TURNS; i++) {
-        CHECK(d->download(d, back, memory[i], 0, BYTES) == KN_OK && back[0] == i && back[BYTES - 1] == i);
-        d->free(d, memory[i]);
-    }
-    /* Without pinned memory it goes on. */
-    d->close(d);
-    d = kni_cuda_driver_open(0);
-    fake_fail("cuMemHostAlloc", 1, 2);
-    void *one = d->allocate(d, BYTES);
-    CHECK(d->upload(d, one, 0, data, BYTES) == KN_OK);
-    fake_fail("cuMemHostAlloc", 1, 2);
-    memset(back, 0, BYTES);
-    CHECK(d->download(d, back, one, 0, BYTES) == KN_OK && !memcmp(back, data, BYTES));
-    d->free(d, one);
-    d->close(d);
-    CHECK(fake_live() == 0);
-}
-
-/* What several threads copy, and what takes more than one slot of pinned memory, arrives whole; so does what begins
-   anywhere. Nothing is copied for no bytes. */
-static void copies_much(void)
-{
-    static const size_t sizes[] = {(1 << 20) - 1,         1 << 20, (1 << 20) + 1,
-                                   KNI_CUDA_UPLOAD_BYTES, 5 << 20, (9 << 20) + 77};
-    enum { COUNT = sizeof sizes / sizeof *sizes, ROOM = 10 << 20, AT = 300 };
-    unsigned char *data = malloc(ROOM), *back = malloc(ROOM);
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL && data && back)) return;
-    void *memory = d->allocate(d, ROOM);
-    CHECK(d->upload(d, memory, 0, data, 0) == KN_OK && d->download(d, back, memory, 0, 0) == KN_OK);
-    CHECK(fake_calls("cuMemHostAlloc") == 0 && fake_calls("cuMemcpyHtoDAsync_v2") == 0);
-    for (int i = 0; i < COUNT; i++) {
-        for (size_t k = 0; k < sizes[i]; k++) data[k] = (unsigned char)(k * 7 + k / 1000 + (size_t)i);
-        memset(back, 0xee, ROOM);
-        CHECK(d->upload(d, memory, AT, data, sizes[i]) == KN_OK);
-        CHECK(d->download(d, back, memory, AT, sizes[i]) == KN_OK && !memcmp(back, data, sizes[i]) &&
-              back[sizes[i]] == 0xee);
-    }
-    free(data);
-    free(back);
-    d->free(d, memory);
-    d->close(d);
-    CHECK(fake_live() == 0);
-}
-
-static void runs_out_of_memory(void)
-{
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL)) return;
-    fake_limit(1000);
-    CHECK(d->allocate(d, 2000) == NULL);
-    void *memory = d->allocate(d, 900);
-    CHECK(memory && d->allocate(d, 200) == NULL);
-    d->free(d, memory);
-    memory = d->allocate(d, 0);
-    CHECK(memory != NULL);
-    d->free(d, memory);
-    d->close(d);
-    CHECK(fake_live() == 0);
-}
-
-static void refuses_bad_launches(void)
-{
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL)) return;
-    CHECK(d->compile(d, "one\ntwo\nthe line of nothing;\n", 30, "bad") == NULL &&
-          last_error_has("line 3 is: the line of"));
-    CHECK(last_error_has("identifier \"nothing\" is undefined"));
-    kni_module *m = d->compile(d, text, strlen(text), "scale_add");
-    void *buffers[2] = {d->allocate(d, 4), d->allocate(d, 4)};
-    scale_params p = {1, 1};
-    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 2048, 0}, buffers, 2, &p, sizeof p) ==
-          KN_ERROR_INTERNAL);
-    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 70000, 1}, 32, 0}, buffers, 2, &p, sizeof p) ==
-          KN_ERROR_INTERNAL);
-    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 32, 300000}, buffers, 2, &p, sizeof p) ==
-          KN_ERROR_INTERNAL);
-    CHECK(d->launch(d, m, &(kni_launch_shape){{1, 1, 1}, 32, 0}, buffers, 500, &p, sizeof p) ==
-          KN_ERROR_INTERNAL);
-    long launches = fake_calls("cuLaunchKernel");
-    CHECK(d->launch(d, m, &(kni_launch_shape){{0, 1, 1}, 32, 0}, buffers, 2, &p, sizeof p) == KN_OK);
-    CHECK(fake_calls("cuLaunchKernel") == launches);
-    CHECK(d->record_end(d) == NULL && last_error_has("did not begin"));
-    CHECK(d->record_begin(d) == KN_OK && d->record_begin(d) == KN_ERROR_INTERNAL);
-    CHECK(d->sync(d) == KN_ERROR_INTERNAL && last_error_has("cannot be recorded"));
-    CHECK(d->upload(d, buffers[0], 0, &p, 4) == KN_ERROR_INTERNAL && last_error_has("cannot be recorded"));
-    CHECK(d->download(d, &p, buffers[0], 0, 4) == KN_ERROR_INTERNAL && last_error_has("cannot be recorded"));
-    d->record_free(d, d->record_end(d));
-    for (int i = 0; i < 2; i++) d->free(d, buffers[i]);
-    d->unload(d, m);
-    d->close(d);
-    CHECK(fake_live() == 0);
-}
-
-static void keeps_kernels_on_disk(void)
-{
-    char cache[100];
-    snprintf(cache, sizeof cache, "%s/cache", folder);
-    setenv("KN_CACHE_DIR", cache, 1);
-    unsetenv("KN_CACHE");
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL)) return;
-    for (int i = 0; i < 3; i++) {
-        CHECK(run_all(d));
-        CHECK(fake_calls("nvrtcCompileProgram") == 1);
-    }
-    /* An image that no longer loads is compiled anew. */
-    fake_fail("cuModuleLoadData", 1, 200);
-    CHECK(run_all(d) && fake_calls("nvrtcCompileProgram") == 2);
-    d->close(d);
-    CHECK(fake_live() == 0);
-}
-
-static void measures_when_asked(void)
-{
-    char report[2000];
-    setenv("KN_CUDA_PROFILE", "on", 1);
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL && d->profiling)) return;
-    for (int i = 0; i < 1200; i++)
-        if (!CHECK(run_all(d))) break;
-    size_t length = d->profile(d, report, sizeof report);
-    CHECK(length > 0 && strstr(report, "scale_add") && strstr(report, " 1200 "));
-    d->close(d);
-    CHECK(fake_live() == 0);
-}
-
-static void count_call(void *owner) { ++*(int *)owner; }
-
-/* Launches are told apart by their number; one that is none of the recording's, or was of nothing, changes nothing. A
-   recording that nobody ends is given back with the device. */
-static void changes_recorded_numbers(void)
-{
-    enum { N = 500 };
-    static float x[N], y[N], back[N];
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL && d->record_begin)) return;
-    kni_module *m = d->compile(d, text, strlen(text), "scale_add");
-    void *buffers[2] = {d->allocate(d, sizeof x), d->allocate(d, sizeof y)};
-    kni_launch_shape shape = {{2, 1, 1}, 256, 0}, none = {{0, 1, 1}, 256, 0};
-    scale_params p = {N, 1};
-    for (int i = 0; i < N; i++) x[i] = (float)i, y[i] = 1;
-    CHECK(d->upload(d, buffers[0], 0, x, sizeof x) == KN_OK &&
-          d->upload(d, buffers[1], 0, y, sizeof y) == KN_OK);
-    CHECK(d->record_begin(d) == KN_OK);
-    for (int i = 0; i < 100; i++)
-        CHECK(d->launch(d, m, i == 50 ? &none : &shape, buffers, 2, &p, sizeof p) == KN_OK);
-    kni_recording *r = d->record_end(d);
-    if (!CHECK(r != NULL)) return;
-    for (uint32_t i = 0; i < 100; i++) {
-        p.scale = (float)i;
-        CHECK(d->record_params(d, r, i, &p, sizeof p) == KN_OK);
-    }
-    CHECK(d->record_params(d, r, 100, &p, sizeof p) == KN_ERROR_UNSUPPORTED);
-    CHECK(d->record_params(d, r, 3, &p, 4) == KN_ERROR_UNSUPPORTED);
-    CHECK(d->replay(d, r) == KN_OK && d->download(d, back, buffers[1], 0, sizeof back) == KN_OK);
-    bool good = true;
-    for (int i = 0; i < N; i++) good = good && back[i] == (float)(4950 - 50) * (float)i + 1;
-    CHECK(good);
-    d->record_free(d, r);
-    /* Without memory for the graph it is tried again after others gave theirs back. */
-    int asked = 0;
-    d->make_room = count_call;
-    d->owner = &asked;
-    for (int i = 0; i < 2; i++) {
-        CHECK(d->record_begin(d) == KN_OK && d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK);
-        fake_fail(i ? "cuGraphUpload" : "cuGraphInstantiateWithFlags", 1, 2);
-        r = d->record_end(d);
-        CHECK(r && asked == i + 1 && d->replay(d, r) == KN_OK);
-        d->record_free(d, r);
-    }
-    CHECK(d->record_begin(d) == KN_OK && d->launch(d, m, &shape, buffers, 2, &p, sizeof p) == KN_OK);
-    for (int i = 0; i < 2; i++) d->free(d, buffers[i]);
-    d->unload(d, m);
-    d->close(d);
-    CHECK(fake_live() == 0);
-    setenv("KN_CUDA_GRAPHS", "off", 1);
-    d = kni_cuda_driver_open(0);
-    if (CHECK(d != NULL && !d->record_begin)) d->close(d);
-    unsetenv("KN_CUDA_GRAPHS");
-}
-
-/* Work that does not depend on each other is not put in a line: the stand-in runs the latest first, where it may, and the
-   result is the same. Each launch adds one of few buffers to another one. */
-static void spreads_recordings(void)
-{
-    enum { N = 16, BUFFERS = 6, WORK = 100 };
-    kni_driver *d = kni_cuda_driver_open(0);
-    if (!CHECK(d != NULL && d->record_begin)) return;
-    kni_module *m = d->compile(d, text, strlen(text), "scale_add");
-    float values[BUFFERS][N], back[BUFFERS][N];
-    void *buffers[BUFFERS];
-    kni_launch_shape shape = {{1, 1, 1}, 32, 0};
-    uint64_t state = 3;
-    for (int turn = 0; turn < 50; turn++) {
-        for (int i = 0; i < BUFFERS; i++) {
-            if (!turn) buffers[i] = d->allocate(d, sizeof values[0]);
-            for (int k = 0; k < N; k++) values[i][k] = (float)(i + k + turn);
-            CHECK(d->upload(d, buffers[i], 0, values[i], sizeof values[i]) == KN_OK);
-        }
-        CHECK(d->record_begin(d) == KN_OK);
-        for (int i = 0; i < WORK; i++) {
-            state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            uint32_t drawn = (uint32_t)(state >> 33);
-            uint32_t from = drawn % BUFFERS, to = drawn / 16 % BUFFERS, kind = drawn / 256 % 8;
-            void *pair[2] = {buffers[from], buffers[to]};
-            const uint64_t written[2] = {2, 0};
-            scale_params p = {N, 0.5f};
-            if (from == to) continue;
-            if (kind == 0) {
-                CHECK(d->copy(d, pair[1], 0, pair[0], 0, sizeof values[0]) == KN_OK);
-                memcpy(values[to], values[from], sizeof values[0]);
-            } else if (kind == 1) {
-                CHECK(d->fill_zero(d, pair[1], 0, 8) == KN_OK);
-                values[to][0] = values[to][1] = 0;
-            } else {
-                if (kind > 2) d->record_writes(d, written);
-                CHECK(d->launch(d, m, &shape, pair, 2, &p, sizeof p) == KN_OK);
-                for (int k = 0; k < N; k++) values[to][k] = values[from][k] * 0.5f + values[to][k];
-            }
-        }
-        kni_recording *r = d->record_end(d);
-        if (!CHECK(r && d->replay(d, r) == KN_OK)) break;
-        for (int i = 0; i < BUFFERS; i++)
-            CHECK(d->download(d, back[i], buffers[i], 0, sizeof back[i]) == KN_OK);
-        CHECK(!memcmp(back, values, sizeof back));
-        d->record_free(d, r);
-    }
-    CHECK(fake_calls("cuGraphRemoveDependencies") > 500);
-    for (int i = 0; i < BUFFERS; i++) d->free(d, buffers[i]);
-    d->unload(d, m);
     d->close(d);
     CHECK(fake_live() == 0);
 }
@@ -873,20 +407,6 @@ static void keeps_own_kernels(void)
     CHECK(fake_calls("cuModuleUnload") == unloaded + 128 && fake_live() == 0);
 }
 
-static void remove_fake(void)
-{
-    char command[200];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    CHECK(system(command) == 0);
-}
-
-/* MemorySanitizer takes for unwritten what the stand-ins, which it cannot see into, have written. */
-#if defined(__has_feature)
-#if __has_feature(memory_sanitizer)
-#define SKIPPED 1
-#endif
-#endif
-
 int main(void)
 {
 #ifdef SKIPPED
@@ -898,29 +418,19 @@ int main(void)
         remove_fake();
         return check_report();
     }
-    if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) situation(says_no_driver, false, false, false);
-    situation(says_old_driver, true, true, true);
-    if (!dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL)) situation(says_no_compiler, true, false, true);
-    situation(works_without_products, true, true, false);
-    situation(survives_each_failure, true, true, true);
-    situation(is_lost_until_reopened, true, true, true);
-    situation(refuses_after_fork, true, true, true);
-    situation(uploads_without_waiting, true, true, true);
-    situation(copies_much, true, true, true);
-    situation(runs_out_of_memory, true, true, true);
-    situation(refuses_bad_launches, true, true, true);
-    situation(keeps_kernels_on_disk, true, true, true);
-    situation(multiplies_row_major, true, true, true);
-    situation(multiplies_with_another_matrix, true, true, true);
-    situation(keeps_uneven_biases, true, true, true);
-    situation(measures_when_asked, true, true, true);
-    situation(attends, true, true, true);
-    situation(convolves, true, true, true);
-    situation(keeps_plans, true, true, true);
-    situation(chooses_own_kernels, true, true, true);
-    situation(keeps_own_kernels, true, true, true);
-    situation(changes_recorded_numbers, true, true, true);
-    situation(spreads_recordings, true, true, true);
+    if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) situation(says_no_driver, 0);
+    situation(says_old_driver, ALL);
+    if (!dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL)) situation(says_no_compiler, DRIVER | PRODUCT);
+    situation(works_without_products, DRIVER | COMPILER);
+    common_situations(ALL);
+    situation(multiplies_row_major, ALL);
+    situation(multiplies_with_another_matrix, ALL);
+    situation(keeps_uneven_biases, ALL);
+    situation(attends, ALL);
+    situation(convolves, ALL);
+    situation(keeps_plans, ALL);
+    situation(chooses_own_kernels, ALL);
+    situation(keeps_own_kernels, ALL);
     remove_fake();
     return check_report();
 }

@@ -14,20 +14,20 @@
 
 enum { OLDEST_DRIVER = 12000 };
 
-typedef struct symbol {
-    const char *name;
-    size_t offset; /* of its field */
-} symbol;
-
+#define COMMON_DRIVER(field, name, hip, arguments) {name, offsetof(kni_cuda_driver_api, common.field)},
+#define COMMON_COMPILER(field, name, hip, arguments) {name, offsetof(kni_cuda_compiler_api, common.field)},
 #define DRIVER_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_driver_api, field)},
 #define COMPILER_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_compiler_api, field)},
 #define PRODUCT_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_product_api, field)},
 #define GRAPH_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_graph_api, field)},
-static const symbol driver_symbols[] = {KNI_CUDA_DRIVER_LIST(DRIVER_SYMBOL)};
-static const symbol record_symbols[] = {KNI_CUDA_RECORD_LIST(DRIVER_SYMBOL)};
-static const symbol compiler_symbols[] = {KNI_CUDA_COMPILER_LIST(COMPILER_SYMBOL)};
-static const symbol product_symbols[] = {KNI_CUDA_PRODUCT_LIST(PRODUCT_SYMBOL)};
-static const symbol graph_symbols[] = {KNI_CUDA_GRAPH_LIST(GRAPH_SYMBOL)};
+static const kni_runtime_symbol driver_symbols[] = {KNI_RUNTIME_LIST(COMMON_DRIVER)
+                                                        KNI_CUDA_DRIVER_LIST(DRIVER_SYMBOL)};
+static const kni_runtime_symbol record_symbols[] = {KNI_RUNTIME_RECORD_LIST(COMMON_DRIVER)
+                                                        KNI_RUNTIME_OPTIONAL_LIST(COMMON_DRIVER)};
+static const kni_runtime_symbol compiler_symbols[] = {KNI_RUNTIME_COMPILER_LIST(COMMON_COMPILER)
+                                                          KNI_CUDA_COMPILER_LIST(COMPILER_SYMBOL)};
+static const kni_runtime_symbol product_symbols[] = {KNI_CUDA_PRODUCT_LIST(PRODUCT_SYMBOL)};
+static const kni_runtime_symbol graph_symbols[] = {KNI_CUDA_GRAPH_LIST(GRAPH_SYMBOL)};
 
 static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_LOADING);
 static kni_cuda_driver_api driver_api;
@@ -65,21 +65,17 @@ static void *load(kni_library_id id, int file)
 }
 
 /* All symbols or a failure that names the one that is absent. */
-static kn_status find_all(void *handle, const char *file, const symbol *symbols, size_t count, void *api)
+static kn_status find_all(void *handle, const char *file, const kni_runtime_symbol *symbols, size_t count,
+                          void *api)
 {
-    for (size_t i = 0; i < count; i++) {
-        void *address = dlsym(handle, symbols[i].name);
-        if (!address)
-            return tell(KN_ERROR_UNSUPPORTED, "cuda: %s has no function %s: it is too old; update it", file,
-                        symbols[i].name);
-        memcpy((char *)api + symbols[i].offset, &address, sizeof address);
-    }
-    return KN_OK;
+    const char *absent = kni_runtime_find(handle, symbols, count, api);
+    if (!absent) return KN_OK;
+    return tell(KN_ERROR_UNSUPPORTED, "cuda: %s has no function %s: it is too old; update it", file, absent);
 }
 
 static kn_status explain_init(int result)
 {
-    if (result == KNI_CU_NO_DEVICE)
+    if (result == KNI_RT_NO_DEVICE)
         return tell(KN_ERROR_DEVICE, "cuda: the driver finds no GPU: see nvidia-smi, and whether "
                                      "CUDA_VISIBLE_DEVICES hides it");
     if (result == KNI_CU_DRIVER_MISMATCH)
@@ -90,7 +86,7 @@ static kn_status explain_init(int result)
         return tell(KN_ERROR_DEVICE, "cuda: libcuda.so.1 is the toolkit's stub: install NVIDIA's driver, or "
                                      "take the folder of stubs out of LD_LIBRARY_PATH");
     const char *text = NULL;
-    driver_api.error_string(result, &text);
+    driver_api.common.error_string(result, &text);
     return tell(KN_ERROR_DEVICE, "cuda: the driver does not start: %s (error %d); nvidia-smi may tell more",
                 text ? text : "unknown", (int32_t)result);
 }
@@ -118,11 +114,9 @@ static kn_status open_driver(void)
     }
     kn_status status = find_all(handle, "libcuda.so.1", driver_symbols,
                                 sizeof driver_symbols / sizeof *driver_symbols, &driver_api);
-    for (size_t i = 0; i < sizeof record_symbols / sizeof *record_symbols; i++) {
-        address = dlsym(handle, record_symbols[i].name);
-        memcpy((char *)&driver_api + record_symbols[i].offset, &address, sizeof address);
-    }
-    int result = status ? 0 : driver_api.init(0);
+    kni_runtime_find_some(handle, record_symbols, sizeof record_symbols / sizeof *record_symbols,
+                          &driver_api);
+    int result = status ? 0 : driver_api.common.init(0);
     if (result) status = explain_init(result);
     /* Once initialised it stays: it has threads of its own. */
     if (status) return status;
@@ -141,8 +135,8 @@ static int major_of(const char *file)
 }
 
 /* Libraries of a newer major version than the driver's make code that it cannot load, so those are not tried. */
-static kn_status open_library(kni_library_id id, const char *purpose, const symbol *symbols, size_t count,
-                              void *api)
+static kn_status open_library(kni_library_id id, const char *purpose, const kni_runtime_symbol *symbols,
+                              size_t count, void *api)
 {
     const kni_library_names *names = &kni_libraries[id];
     const char *newest = NULL, *oldest = NULL;

@@ -4,98 +4,23 @@
 #ifndef KNI_CUDA_API_H
 #define KNI_CUDA_API_H
 
-#include <kn/base.h>
+#include "backend/runtime/runtime_api.h"
 
-/* A device address, and the tensor map that the copy engine of Hopper reads. */
-typedef unsigned long long kni_cuda_address;
+/* The tensor map that the copy engine of Hopper reads. */
 typedef struct kni_tensor_map {
     _Alignas(64) uint64_t opaque[16];
 } kni_tensor_map;
 
-/* What a kernel of a graph is launched with. */
-typedef struct kni_node_launch {
-    void *function;
-    unsigned grid[3], block[3], shared;
-    void **parameters, **extra;
-    void *kernel, *context; /* NULL: the function says it all */
-} kni_node_launch;
-
+/* Beside those of runtime_api.h. */
 #define KNI_CUDA_DRIVER_LIST(F)                                                                              \
-    F(init, "cuInit", (unsigned flags))                                                                      \
-    F(driver_version, "cuDriverGetVersion", (int *version))                                                  \
-    F(error_string, "cuGetErrorString", (int error, const char **text))                                      \
-    F(error_name, "cuGetErrorName", (int error, const char **text))                                          \
-    F(device_get, "cuDeviceGet", (int *device, int ordinal))                                                 \
-    F(device_count, "cuDeviceGetCount", (int *count))                                                        \
-    F(device_name, "cuDeviceGetName", (char *name, int bytes, int device))                                   \
-    F(device_memory, "cuDeviceTotalMem_v2", (size_t * bytes, int device))                                    \
-    F(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, int device))                     \
-    F(context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device))                              \
-    F(context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                                         \
-    F(context_reset, "cuDevicePrimaryCtxReset_v2", (int device))                                             \
-    F(context_set, "cuCtxSetCurrent", (void *context))                                                       \
-    F(memory_allocate, "cuMemAlloc_v2", (kni_cuda_address * address, size_t bytes))                          \
-    F(memory_free, "cuMemFree_v2", (kni_cuda_address address))                                               \
-    F(host_allocate, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))                        \
-    F(host_free, "cuMemFreeHost", (void *memory))                                                            \
-    F(copy_in, "cuMemcpyHtoDAsync_v2", (kni_cuda_address to, const void *from, size_t bytes, void *stream))  \
-    F(copy_out, "cuMemcpyDtoHAsync_v2", (void *to, kni_cuda_address from, size_t bytes, void *stream))       \
-    F(copy_on, "cuMemcpyDtoDAsync_v2",                                                                       \
-      (kni_cuda_address to, kni_cuda_address from, size_t bytes, void *stream))                              \
-    F(set_bytes, "cuMemsetD8Async", (kni_cuda_address to, unsigned char value, size_t bytes, void *stream))  \
-    F(stream_create, "cuStreamCreate", (void **stream, unsigned flags))                                      \
-    F(stream_wait, "cuStreamSynchronize", (void *stream))                                                    \
-    F(stream_destroy, "cuStreamDestroy_v2", (void *stream))                                                  \
-    F(event_create, "cuEventCreate", (void **event, unsigned flags))                                         \
-    F(event_record, "cuEventRecord", (void *event, void *stream))                                            \
-    F(event_elapsed, "cuEventElapsedTime", (float *milliseconds, void *start, void *end))                    \
-    F(event_query, "cuEventQuery", (void *event))                                                            \
-    F(event_wait, "cuEventSynchronize", (void *event))                                                       \
-    F(event_destroy, "cuEventDestroy_v2", (void *event))                                                     \
-    F(module_load, "cuModuleLoadData", (void **module, const void *image))                                   \
-    F(module_unload, "cuModuleUnload", (void *module))                                                       \
-    F(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))             \
-    F(function_attribute, "cuFuncGetAttribute", (int *value, int attribute, void *function))                 \
-    F(function_set, "cuFuncSetAttribute", (void *function, int attribute, int value))                        \
-    F(launch, "cuLaunchKernel",                                                                              \
-      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,                  \
-       unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra))  \
-    F(capture_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                    \
-    F(capture_end, "cuStreamEndCapture", (void *stream, void **graph))                                       \
-    F(graph_instantiate, "cuGraphInstantiateWithFlags",                                                      \
-      (void **executable, void *graph, unsigned long long flags))                                            \
-    F(graph_upload, "cuGraphUpload", (void *executable, void *stream))                                       \
-    F(graph_launch, "cuGraphLaunch", (void *executable, void *stream))                                       \
-    F(graph_destroy, "cuGraphDestroy", (void *graph))                                                        \
-    F(executable_destroy, "cuGraphExecDestroy", (void *executable))                                          \
     F(tensor_map, "cuTensorMapEncodeTiled",                                                                  \
       (kni_tensor_map * map, int dtype, uint32_t rank, void *address, const uint64_t *dims,                  \
        const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,     \
        int promotion, int fill))
 
-/* NULL where the driver lacks them: nothing is recorded then. */
-#define KNI_CUDA_RECORD_LIST(F)                                                                              \
-    F(capture_info, "cuStreamGetCaptureInfo_v2",                                                             \
-      (void *stream, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *n_nodes))         \
-    F(node_set, "cuGraphExecKernelNodeSetParams_v2",                                                         \
-      (void *executable, void *node, const kni_node_launch *launch))                                         \
-    F(node_dependents, "cuGraphNodeGetDependentNodes", (void *node, void **nodes, size_t *n_nodes))          \
-    F(edges_add, "cuGraphAddDependencies", (void *graph, void *const *from, void *const *to, size_t n))      \
-    F(edges_remove, "cuGraphRemoveDependencies", (void *graph, void *const *from, void *const *to, size_t n))
-
 #define KNI_CUDA_COMPILER_LIST(F)                                                                            \
-    F(version, "nvrtcVersion", (int *major, int *minor))                                                     \
     F(arch_count, "nvrtcGetNumSupportedArchs", (int *count))                                                 \
     F(arch_list, "nvrtcGetSupportedArchs", (int *list))                                                      \
-    F(create, "nvrtcCreateProgram",                                                                          \
-      (void **program, const char *text, const char *name, int headers, const char *const *header_texts,     \
-       const char *const *header_names))                                                                     \
-    F(destroy, "nvrtcDestroyProgram", (void **program))                                                      \
-    F(compile, "nvrtcCompileProgram", (void *program, int count, const char *const *options))                \
-    F(log_bytes, "nvrtcGetProgramLogSize", (void *program, size_t *bytes))                                   \
-    F(log, "nvrtcGetProgramLog", (void *program, char *log))                                                 \
-    F(cubin_bytes, "nvrtcGetCUBINSize", (void *program, size_t *bytes))                                      \
-    F(cubin, "nvrtcGetCUBIN", (void *program, char *image))                                                  \
     F(ptx_bytes, "nvrtcGetPTXSize", (void *program, size_t *bytes))                                          \
     F(ptx, "nvrtcGetPTX", (void *program, char *image))
 
@@ -148,10 +73,11 @@ typedef struct kni_lt_choice {
 
 #define KNI_CUDA_FIELD(field, symbol, arguments) int(*field) arguments;
 typedef struct kni_cuda_driver_api {
+    kni_runtime_api common;
     KNI_CUDA_DRIVER_LIST(KNI_CUDA_FIELD)
-    KNI_CUDA_RECORD_LIST(KNI_CUDA_FIELD)
 } kni_cuda_driver_api;
 typedef struct kni_cuda_compiler_api {
+    kni_runtime_compiler_api common;
     KNI_CUDA_COMPILER_LIST(KNI_CUDA_FIELD)
 } kni_cuda_compiler_api;
 typedef struct kni_cuda_product_api {
@@ -177,12 +103,7 @@ bool kni_cuda_vendor(void);
 
 /* Results that the code looks at, and the constants of the calls above. */
 enum {
-    KNI_CU_OUT_OF_MEMORY = 2,
-    KNI_CU_NOT_INITIALISED = 3,
-    KNI_CU_DEINITIALISED = 4,
     KNI_CU_STUB = 34,
-    KNI_CU_NO_DEVICE = 100,
-    KNI_CU_INVALID_DEVICE = 101,
     KNI_CU_DRIVER_MISMATCH = 803,
 
     KNI_CU_ATTRIBUTE_THREADS = 1,
@@ -191,14 +112,8 @@ enum {
     KNI_CU_ATTRIBUTE_MAJOR = 75,
     KNI_CU_ATTRIBUTE_MINOR = 76,
     KNI_CU_ATTRIBUTE_SHARED_MOST = 97,
-    KNI_CU_FUNCTION_THREADS = 0,
-    KNI_CU_FUNCTION_SHARED = 1,
     KNI_CU_FUNCTION_LOCAL = 3,
     KNI_CU_FUNCTION_REGISTERS = 4,
-    KNI_CU_FUNCTION_DYNAMIC = 8,
-    KNI_CU_STREAM_APART = 1, /* not ordered with the default stream */
-    KNI_CU_EVENT_NO_TIME = 2,
-    KNI_CU_CAPTURE_RELAXED = 2, /* other calls, such as allocations, go on as usual */
     KNI_CU_MAP_F16 = 6,
     KNI_CU_MAP_F32 = 7,
     KNI_CU_MAP_BF16 = 9,

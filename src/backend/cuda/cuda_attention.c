@@ -45,9 +45,9 @@ bool kni_hopper_takes(const kni_cuda *c, const kni_attention *p)
     return c->major == 9 && c->minor == 0 && kni_is_half(p->dtype) && sizes && counts && p->scale > 0;
 }
 
-static kni_cuda_address address_of(const kni_place *place)
+static kni_runtime_address address_of(const kni_place *place)
 {
-    return kni_cuda_at(place->memory, (size_t)place->offset * 2);
+    return kni_runtime_at(place->memory, (size_t)place->offset * 2);
 }
 
 bool kni_hopper_rows(kni_cuda *c, const kni_attention *p, const kni_place *place, const int64_t *steps,
@@ -68,8 +68,8 @@ kn_status kni_hopper_attention(kni_cuda *c, const kni_attention *p)
 {
     kni_tensor_map q, k, v;
     if (!kni_hopper_takes(c, p)) return KN_ERROR_UNSUPPORTED;
-    kni_cuda_address out = address_of(&p->out),
-                     lse = p->lse.memory ? kni_cuda_at(p->lse.memory, (size_t)p->lse.offset * 4) : 0;
+    kni_runtime_address out = address_of(&p->out),
+                        lse = p->lse.memory ? kni_runtime_at(p->lse.memory, (size_t)p->lse.offset * 4) : 0;
     if (out % 4 || !kni_hopper_rows(c, p, &p->q, p->q_steps, p->queries, p->heads, QUERIES, &q) ||
         !kni_hopper_rows(c, p, &p->k, p->k_steps, p->keys, p->key_heads, KEYS, &k) ||
         !kni_hopper_rows(c, p, &p->v, p->v_steps, p->keys, p->key_heads, KEYS, &v))
@@ -90,13 +90,13 @@ kn_status kni_hopper_attention(kni_cuda *c, const kni_attention *p)
     kni_launch_shape shape = {{(uint32_t)total, 1, 1},
                               THREADS,
                               (uint32_t)(QUERIES + 2 * STAGES * KEYS) * (uint32_t)p->size * 2 + 1024};
-    return kni_cuda_launch_arguments(c, module, &shape, arguments);
+    return kni_runtime_launch_arguments(&c->runtime, module, &shape, arguments);
 }
 
 kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p)
 {
     kni_cuda *c = kni_cuda_of(d);
-    kn_status status = kni_cuda_enter(c);
+    kn_status status = kni_runtime_enter(&c->runtime);
     if (status || !p->batch || !p->heads || !p->queries) return status;
     status = kni_dnn_attention(c, p, false);
     return status == KN_ERROR_UNSUPPORTED ? kni_hopper_attention(c, p) : status;
@@ -105,7 +105,7 @@ kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p)
 kn_status kni_cuda_attention_grad(kni_driver *d, const kni_attention *p)
 {
     kni_cuda *c = kni_cuda_of(d);
-    kn_status status = kni_cuda_enter(c);
+    kn_status status = kni_runtime_enter(&c->runtime);
     if (status) return status;
     status = kni_dnn_attention(c, p, true);
     return status == KN_ERROR_UNSUPPORTED ? kni_hopper_attention_grad(c, p) : status;

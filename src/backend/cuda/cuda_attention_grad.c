@@ -60,14 +60,14 @@ static kn_status write_grad(kni_buffer *text, const void *given)
     return KN_OK;
 }
 
-static kni_cuda_address address_of(const kni_place *place, size_t size)
+static kni_runtime_address address_of(const kni_place *place, size_t size)
 {
-    return kni_cuda_at(place->memory, (size_t)place->offset * size);
+    return kni_runtime_at(place->memory, (size_t)place->offset * size);
 }
 
 /* The scratch memory: logarithms and dots of the padded rows, wide sums of dq. */
 typedef struct scratch {
-    kni_cuda_address logs, dots, wide;
+    kni_runtime_address logs, dots, wide;
 } scratch;
 
 static kn_status run_rows(kni_cuda *c, const kni_attention *p, const grad_key *key, const row_params *params,
@@ -81,11 +81,12 @@ static kn_status run_rows(kni_cuda *c, const kni_attention *p, const grad_key *k
     int64_t groups = before ? (rows + 7) / 8 : (rows * p->size / 4 + ROW_THREADS - 1) / ROW_THREADS;
     if (groups > INT32_MAX) return KN_ERROR_UNSUPPORTED;
     kni_launch_shape shape = {{(uint32_t)groups, 1, 1}, ROW_THREADS, 0};
-    kni_cuda_address dy = address_of(&p->dy, 2), out = address_of(&p->out, 2), lse = address_of(&p->lse, 4);
-    kni_cuda_address dq = address_of(&p->dq, 2), logs = at->logs, dots = at->dots, wide = at->wide;
+    kni_runtime_address dy = address_of(&p->dy, 2), out = address_of(&p->out, 2),
+                        lse = address_of(&p->lse, 4);
+    kni_runtime_address dq = address_of(&p->dq, 2), logs = at->logs, dots = at->dots, wide = at->wide;
     row_params copy = *params;
     void *first[] = {&dy, &out, &lse, &logs, &dots, &wide, &copy}, *last[] = {&wide, &dq, &copy};
-    return kni_cuda_launch_arguments(c, module, &shape, before ? first : last);
+    return kni_runtime_launch_arguments(&c->runtime, module, &shape, before ? first : last);
 }
 
 typedef struct operand_maps {
@@ -111,12 +112,12 @@ static kn_status run_grad(kni_cuda *c, const kni_attention *p, const grad_key *k
     grad_params params = {(int32_t)p->queries,   (int32_t)p->keys,  (int32_t)p->heads,
                           (int32_t)p->key_heads, (int32_t)p->batch, (int32_t)padded,
                           (int32_t)tiles,        (float)p->scale,   (float)(p->scale * log2_of_e)};
-    kni_cuda_address dk = address_of(&p->dk, 2), dv = address_of(&p->dv, 2);
-    kni_cuda_address logs = at->logs, dots = at->dots, wide = at->wide;
+    kni_runtime_address dk = address_of(&p->dk, 2), dv = address_of(&p->dv, 2);
+    kni_runtime_address logs = at->logs, dots = at->dots, wide = at->wide;
     void *arguments[] = {&maps->q, &maps->k, &maps->v, &maps->dy, &logs, &dots, &wide, &dk, &dv, &params};
     uint32_t bytes = (2 * KEYS + STAGES * 2 * QUERIES) * (uint32_t)p->size * 2 + 2 * KEYS * 128 + 1024;
     kni_launch_shape shape = {{(uint32_t)total, 1, 1}, THREADS, bytes};
-    return kni_cuda_launch_arguments(c, module, &shape, arguments);
+    return kni_runtime_launch_arguments(&c->runtime, module, &shape, arguments);
 }
 
 kn_status kni_hopper_attention_grad(kni_cuda *c, const kni_attention *p)
@@ -131,8 +132,8 @@ kn_status kni_hopper_attention_grad(kni_cuda *c, const kni_attention *p)
     if (rows > INT32_MAX) return KN_ERROR_UNSUPPORTED;
     char *memory = kni_cuda_scratch(c, (size_t)rows * 4 * (2 + (size_t)p->size));
     if (!memory) return KN_ERROR_UNSUPPORTED;
-    scratch at = {kni_cuda_at(memory, 0), kni_cuda_at(memory, (size_t)rows * 4),
-                  kni_cuda_at(memory, (size_t)rows * 8)};
+    scratch at = {kni_runtime_at(memory, 0), kni_runtime_at(memory, (size_t)rows * 4),
+                  kni_runtime_at(memory, (size_t)rows * 8)};
     grad_key key = {(uint8_t)p->dtype, (uint8_t)p->size, p->causal};
     row_params rows_of = {p->dy_steps[0],  p->dy_steps[1],    p->dy_steps[2],    (int32_t)p->queries,
                           (int32_t)padded, (int32_t)p->heads, (int32_t)p->batch, (float)p->scale};

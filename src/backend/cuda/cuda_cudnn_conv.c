@@ -52,7 +52,7 @@ static void build(kni_dnn_graph *g, const void *given)
 kn_status kni_cuda_convolution(kni_driver *d, const kni_convolution *p)
 {
     kni_cuda *c = kni_cuda_of(d);
-    kn_status status = kni_cuda_enter(c);
+    kn_status status = kni_runtime_enter(&c->runtime);
     if (status) return status;
     if (!kni_is_half(p->dtype) || p->groups < 1) return KN_ERROR_UNSUPPORTED;
     plan_key key;

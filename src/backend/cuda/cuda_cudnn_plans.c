@@ -26,7 +26,7 @@ static struct kni_dnn *state_of(kni_cuda *c)
         kni_free(s, sizeof *s);
         return NULL;
     }
-    if (api->set_stream(s->handle, c->stream)) {
+    if (api->set_stream(s->handle, c->runtime.stream)) {
         (void)api->destroy(s->handle);
         kni_free(s, sizeof *s);
         return NULL;
@@ -42,7 +42,7 @@ void kni_dnn_free(kni_cuda *c)
     for (size_t i = 0; i < s->count; i++)
         if (s->plans[i].plan) (void)s->api->release(s->plans[i].plan);
     if (s->plans) kni_free(s->plans, s->room * sizeof *s->plans);
-    if (!c->lost) (void)s->api->destroy(s->handle);
+    if (!c->runtime.lost) (void)s->api->destroy(s->handle);
     kni_free(s, sizeof *s);
     c->dnn = NULL;
 }
@@ -59,10 +59,10 @@ static void release_oldest(struct kni_dnn *s)
 /* Room for one more; false without memory, and where the device is lost. */
 static bool make_room(kni_cuda *c, struct kni_dnn *s)
 {
-    if (s->count >= MOST_PLANS && !kni_cuda_is_held(c)) {
+    if (s->count >= MOST_PLANS && !kni_runtime_is_held(&c->runtime)) {
         /* What they launched may still run. */
-        int result = c->api->stream_wait(c->stream);
-        kni_cuda_note(c, result, "waiting for what plans launched");
+        int result = c->api->common.stream_wait(c->runtime.stream);
+        kni_runtime_note(&c->runtime, result, "waiting for what plans launched");
         if (result) return false;
         while (s->count >= MOST_PLANS) release_oldest(s);
     }
@@ -97,12 +97,15 @@ const kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes,
 kn_status kni_dnn_execute(kni_cuda *c, const kni_dnn_kept *plan, const int64_t *ids, void **memory, int count,
                           void *workspace, const char *what)
 {
-    bool timed = kni_cuda_profile_begin(c);
+    bool timed = kni_runtime_profile_begin(&c->runtime);
     int failed = kni_dnn_run(c->dnn->api, c->dnn->handle, plan->plan, ids, memory, count, workspace);
-    if (timed) kni_cuda_profile_end(c, "cudnn");
+    if (timed) kni_runtime_profile_end(&c->runtime, "cudnn");
     if (!failed) return KN_OK;
-    kn_status status = c->recording ? KN_OK : kni_cuda_result(c, c->api->stream_wait(c->stream), what);
+    kn_status status =
+        c->runtime.recording
+            ? KN_OK
+            : kni_runtime_result(&c->runtime, c->api->common.stream_wait(c->runtime.stream), what);
     if (status) return status;
-    return kni_fail(KN_ERROR_INTERNAL, "%s: cuDNN failed in %s (its error %d)", c->name, what,
+    return kni_fail(KN_ERROR_INTERNAL, "%s: cuDNN failed in %s (its error %d)", c->runtime.name, what,
                     (int32_t)failed);
 }

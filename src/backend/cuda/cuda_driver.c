@@ -1,142 +1,27 @@
-/* Opens and closes a CUDA device and turns results of the driver into statuses: the primary context, one stream of its
-   own, memory, what happens when the device is lost or the process forks. */
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L
-#endif
+/* Opens CUDA devices: what is CUDA's own beside backend/runtime, which has streams, copies, kernels and recordings. */
 #include "backend/cuda/cuda_driver.h"
 #include "backend/cuda/cuda_hopper.h"
-#include "core/allocator.h"
 #include "core/error.h"
-#include "core/platform.h"
 #include "core/text.h"
-#include <string.h>
 
-#if KNI_THREADS
-/* CUDA does not survive fork(): the child's calls fail in odd ways or hang, so they are refused. */
-static _Atomic uint64_t forks;
-static void count_fork(void) { forks++; }
-static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, count_fork); }
-static uint64_t forks_now(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    return forks;
-}
-#else
-static uint64_t forks_now(void) { return 0; }
-#endif
-
-/* ---- results */
-
-/* After these the context answers nothing else any more. */
-static bool ends_context(int result)
-{
-    static const short list[] = {46,  214, 220, 226, 700, 702, 709, 710, 714,
-                                 715, 716, 717, 718, 719, 721, 810, 911, 999};
-    for (int i = 0; i < KNI_COUNT(list); i++)
-        if (list[i] == result) return true;
-    return false;
-}
-
-static kn_status fail_lost(const kni_cuda *c) { return kni_fail(KN_ERROR_DEVICE, "%s", c->lost_text); }
-
-void kni_cuda_note(kni_cuda *c, int result, const char *doing)
-{
-    if (KNI_LIKELY(!ends_context(result)) || c->lost) return;
-    const char *text = NULL, *name = NULL;
-    kni_text line = {c->lost_text, sizeof c->lost_text, 0};
-    c->api->error_string(result, &text);
-    c->api->error_name(result, &name);
-    kni_text_format(&line,
-                    "%s was lost, seen while %s: %s (%s); what it held is gone: close it and open it again",
-                    c->name, doing, text ? text : "unknown error", name ? name : "no name");
-    c->lost = true;
-}
-
-kn_status kni_cuda_result(kni_cuda *c, int result, const char *doing)
-{
-    if (KNI_LIKELY(!result)) return KN_OK;
-    const char *text = NULL, *name = NULL;
-    c->api->error_string(result, &text);
-    c->api->error_name(result, &name);
-    if (!text) text = "unknown error";
-    if (!name) name = "no name";
-    if (result == KNI_CU_OUT_OF_MEMORY)
-        return kni_fail(
-            KN_ERROR_MEMORY,
-            "%s: no device memory for %s: use smaller batches, free tensors, or end other programs on this "
-            "GPU (nvidia-smi lists them)",
-            c->name, doing);
-    if (result == KNI_CU_DEINITIALISED)
-        return kni_fail(KN_ERROR_DEVICE, "%s: the driver has shut down because the process ends", c->name);
-    kni_cuda_note(c, result, doing);
-    if (c->lost) return fail_lost(c);
-    return kni_fail(KN_ERROR_INTERNAL, "%s: %s failed: %s (%s)", c->name, doing, text, name);
-}
-
-bool kni_cuda_ours(const kni_cuda *c) { return c->forks == forks_now(); }
-
-kn_status kni_cuda_enter(kni_cuda *c)
-{
-    if (KNI_UNLIKELY(!kni_cuda_ours(c)))
-        return kni_fail(
-            KN_ERROR_DEVICE,
-            "%s was opened before fork(), and CUDA does not work in the child: open devices after "
-            "fork(), or start the child with exec",
-            c->name);
-    if (KNI_UNLIKELY(c->lost)) return fail_lost(c);
-    return kni_cuda_result(c, c->api->context_set(c->context), "making the context current");
-}
-
-kn_status kni_cuda_enter_outside(kni_cuda *c, const char *doing)
-{
-    kn_status status = kni_cuda_enter(c);
-    if (status || !c->recording) return status;
-    return kni_fail(KN_ERROR_INTERNAL, "%s: %s cannot be recorded", c->name, doing);
-}
-
-/* ---- memory */
-
-static void *cuda_allocate(kni_driver *d, size_t bytes)
-{
-    kni_cuda *c = kni_cuda_of(d);
-    kni_cuda_address address = 0;
-    if (kni_cuda_enter(c)) return NULL;
-    int result = c->api->memory_allocate(&address, bytes ? bytes : 1);
-    if (result == KNI_CU_OUT_OF_MEMORY) return NULL;
-    return kni_cuda_result(c, result, "an allocation") ? NULL : (void *)(uintptr_t)address;
-}
-
-static void cuda_free(kni_driver *d, void *memory)
-{
-    kni_cuda *c = kni_cuda_of(d);
-    /* What a lost device or another process held is gone with its context. */
-    if (!memory || c->lost || !kni_cuda_ours(c)) return;
-    if (c->recording && c->n_pending < KNI_CUDA_PENDING) {
-        c->pending[c->n_pending++] = memory;
-        return;
-    }
-    int result = c->api->context_set(c->context);
-    if (!result) result = c->api->memory_free(kni_cuda_at(memory, 0));
-    kni_cuda_note(c, result, "freeing memory");
-}
+/* ---- memory for the calls of libraries */
 
 void *kni_cuda_own(kni_cuda *c, size_t bytes)
 {
-    void *memory = c->driver.allocate(&c->driver, bytes);
-    if (!memory && c->driver.make_room && !c->lost) {
-        c->driver.make_room(c->driver.owner);
-        memory = c->driver.allocate(&c->driver, bytes);
+    void *memory = c->runtime.driver.allocate(&c->runtime.driver, bytes);
+    if (!memory && c->runtime.driver.make_room && !c->runtime.lost) {
+        c->runtime.driver.make_room(c->runtime.driver.owner);
+        memory = c->runtime.driver.allocate(&c->runtime.driver, bytes);
     }
-    if (memory) c->driver.own_bytes += (int64_t)bytes;
+    if (memory) c->runtime.driver.own_bytes += (int64_t)bytes;
     return memory;
 }
 
 void kni_cuda_disown(kni_cuda *c, void *memory, size_t bytes)
 {
     if (!memory) return;
-    c->driver.own_bytes -= (int64_t)bytes;
-    c->driver.free(&c->driver, memory);
+    c->runtime.driver.own_bytes -= (int64_t)bytes;
+    c->runtime.driver.free(&c->runtime.driver, memory);
 }
 
 void *kni_cuda_scratch(kni_cuda *c, size_t bytes)
@@ -172,216 +57,128 @@ static void free_scratch(kni_cuda *c)
 static void cuda_trim(kni_driver *d)
 {
     kni_cuda *c = kni_cuda_of(d);
-    if (!kni_cuda_is_held(c)) free_scratch(c);
+    if (!kni_runtime_is_held(&c->runtime)) free_scratch(c);
 }
 
-static kn_status cuda_copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
-                           size_t bytes)
-{
-    kni_cuda *c = kni_cuda_of(d);
-    kn_status status = kni_cuda_enter(c);
-    if (status || !bytes) return status;
-    kni_cuda_record_before(c);
-    status = kni_cuda_result(
-        c, c->api->copy_on(kni_cuda_at(to, to_offset), kni_cuda_at(from, from_offset), bytes, c->stream),
-        "copying on the device");
-    void *read = (void *)(uintptr_t)from;
-    kni_cuda_record_after(c, &read, 1, &to, 1);
-    return status;
-}
+/* ---- what a device is */
 
-static kn_status cuda_fill_zero(kni_driver *d, void *to, size_t offset, size_t bytes)
+static void describe(kni_runtime *rt)
 {
-    kni_cuda *c = kni_cuda_of(d);
-    kn_status status = kni_cuda_enter(c);
-    if (status || !bytes) return status;
-    kni_cuda_record_before(c);
-    status = kni_cuda_result(c, c->api->set_bytes(kni_cuda_at(to, offset), 0, bytes, c->stream),
-                             "filling with zeros");
-    kni_cuda_record_after(c, NULL, 0, &to, 1);
-    return status;
-}
-
-static kn_status cuda_sync(kni_driver *d)
-{
-    kni_cuda *c = kni_cuda_of(d);
-    kn_status status = kni_cuda_enter_outside(c, "waiting for the device");
-    return status ? status : kni_cuda_result(c, c->api->stream_wait(c->stream), "waiting for the device");
-}
-
-/* ---- opening and closing */
-
-static void cuda_close(kni_driver *d)
-{
-    kni_cuda *c = kni_cuda_of(d);
-    bool ours = kni_cuda_ours(c);
-    if (ours && c->context && !c->api->context_set(c->context)) {
-        kni_cuda_record_close(c);
-        if (!c->lost && c->stream) kni_cuda_note(c, c->api->stream_wait(c->stream), "closing");
-        kni_cuda_products_free(c);
-        kni_hopper_free(c);
-        kni_dnn_free(c);
-        free_scratch(c);
-        kni_cuda_profile_free(c);
-        kni_cuda_staging_free(c);
-        if (c->stream) (void)c->api->stream_destroy(c->stream);
-        (void)c->api->context_set(NULL);
-    }
-    if (ours && c->context) (void)c->api->context_release(c->device);
-    /* What else uses the context of a lost device has lost it too. */
-    if (ours && c->lost) (void)c->api->context_reset(c->device);
-    kni_free(c, sizeof *c);
-}
-
-static int attribute(kni_cuda *c, int number)
-{
-    int value = 0;
-    return c->api->device_attribute(&value, number, c->device) ? 0 : value;
-}
-
-static void describe(kni_cuda *c)
-{
-    char model[80] = "";
-    size_t bytes = 0;
-    kni_text text = {c->driver.description, sizeof c->driver.description, 0};
-    (void)c->api->device_name(model, (int)sizeof model, c->device);
-    model[sizeof model - 1] = 0;
-    (void)c->api->device_memory(&bytes, c->device);
-    c->driver.memory_bytes = (int64_t)bytes;
-    c->driver.processors = (uint32_t)attribute(c, KNI_CU_ATTRIBUTE_PROCESSORS);
-    c->major = attribute(c, KNI_CU_ATTRIBUTE_MAJOR);
-    c->minor = attribute(c, KNI_CU_ATTRIBUTE_MINOR);
-    c->shared_most = (uint32_t)attribute(c, KNI_CU_ATTRIBUTE_SHARED_MOST);
+    kni_cuda *c = kni_cuda_of(&rt->driver);
+    char model[80];
+    kni_text text = {rt->driver.description, sizeof rt->driver.description, 0};
+    kni_runtime_model(rt, model, sizeof model);
+    rt->driver.processors = (uint32_t)kni_runtime_attribute(rt, KNI_CU_ATTRIBUTE_PROCESSORS);
+    c->major = kni_runtime_attribute(rt, KNI_CU_ATTRIBUTE_MAJOR);
+    c->minor = kni_runtime_attribute(rt, KNI_CU_ATTRIBUTE_MINOR);
+    rt->shared_most = (uint32_t)kni_runtime_attribute(rt, KNI_CU_ATTRIBUTE_SHARED_MOST);
     kni_text_format(&text, "%s, compute capability %d.%d, %u multiprocessors, %D MiB, driver for CUDA %d.%d",
-                    model, (int32_t)c->major, (int32_t)c->minor, c->driver.processors, (int64_t)(bytes >> 20),
-                    (int32_t)(kni_cuda_driver_version() / 1000),
+                    model, (int32_t)c->major, (int32_t)c->minor, rt->driver.processors,
+                    rt->driver.memory_bytes >> 20, (int32_t)(kni_cuda_driver_version() / 1000),
                     (int32_t)(kni_cuda_driver_version() % 1000 / 10));
-    c->driver.caps = (kni_ir_caps){.dialect = KNI_IR_CUDA,
-                                   .f64 = true,
-                                   .i64 = true,
-                                   .half_storage = true,
-                                   .subgroups = true,
-                                   .atomics = true,
-                                   .float_atomics = true,
-                                   .tiles = c->major >= 8,
-                                   .subgroup = 32,
-                                   .max_workgroup = (uint32_t)attribute(c, KNI_CU_ATTRIBUTE_THREADS),
-                                   .shared_bytes = (uint32_t)attribute(c, KNI_CU_ATTRIBUTE_SHARED),
-                                   .vector_bytes = 16};
+    rt->driver.caps =
+        (kni_ir_caps){.dialect = KNI_IR_CUDA,
+                      .f64 = true,
+                      .i64 = true,
+                      .half_storage = true,
+                      .subgroups = true,
+                      .atomics = true,
+                      .float_atomics = true,
+                      .tiles = c->major >= 8,
+                      .subgroup = 32,
+                      .max_workgroup = (uint32_t)kni_runtime_attribute(rt, KNI_CU_ATTRIBUTE_THREADS),
+                      .shared_bytes = (uint32_t)kni_runtime_attribute(rt, KNI_CU_ATTRIBUTE_SHARED),
+                      .vector_bytes = 16};
 }
 
-static const kni_driver functions = {.addresses = true,
-                                     .allocate = cuda_allocate,
-                                     .free = cuda_free,
-                                     .upload = kni_cuda_upload,
-                                     .download = kni_cuda_download,
-                                     .copy = cuda_copy,
-                                     .fill_zero = cuda_fill_zero,
-                                     .sync = cuda_sync,
-                                     .trim = cuda_trim,
-                                     .compile = kni_cuda_compile,
-                                     .unload = kni_cuda_unload,
-                                     .launch = kni_cuda_launch,
-                                     .record_begin = kni_cuda_record_begin,
-                                     .record_end = kni_cuda_record_end,
-                                     .replay = kni_cuda_replay,
-                                     .record_params = kni_cuda_record_params,
-                                     .record_free = kni_cuda_record_free,
-                                     .record_writes = kni_cuda_record_writes,
-                                     .product = kni_cuda_record_product,
-                                     .attention = kni_cuda_attention,
-                                     .convolution = kni_cuda_convolution,
-                                     .attention_grad = kni_cuda_attention_grad,
-                                     .profile = kni_cuda_profile_report,
-                                     .close = cuda_close};
-
-static int open_stream(kni_cuda *c)
+static kn_status check(kni_runtime *rt)
 {
-    int result = c->api->context_retain(&c->context, c->device);
-    if (result) {
-        c->context = NULL;
-        return result;
-    }
-    result = c->api->context_set(c->context);
-    return result ? result : c->api->stream_create(&c->stream, KNI_CU_STREAM_APART);
-}
-
-static kn_status open_context(kni_cuda *c, int32_t number)
-{
-    int count = 0, result = c->api->device_count(&count);
-    if (!result && number >= count)
-        return kni_fail(KN_ERROR_DEVICE,
-                        "cuda: there is no %s: the driver finds %d GPU%s (CUDA_VISIBLE_DEVICES may hide "
-                        "others)",
-                        c->name, (int32_t)count, count == 1 ? "" : "s");
-    if (!result) result = c->api->device_get(&c->device, number);
-    if (result) return kni_cuda_result(c, result, "finding the device");
-    describe(c);
+    const kni_cuda *c = kni_cuda_of(&rt->driver);
     if (c->major < 7)
-        return kni_fail(KN_ERROR_DEVICE, "%s has compute capability %d.%d; Kiln needs 7.0 or later", c->name,
+        return kni_fail(KN_ERROR_DEVICE, "%s has compute capability %d.%d; Kiln needs 7.0 or later", rt->name,
                         (int32_t)c->major, (int32_t)c->minor);
-    result = open_stream(c);
-    if (result && ends_context(result)) {
-        /* The context still has the fault of an earlier life. */
-        if (c->context) (void)c->api->context_release(c->device);
-        (void)c->api->context_reset(c->device);
-        result = open_stream(c);
-    }
-    if (!ends_context(result)) return kni_cuda_result(c, result, "opening the device");
-    (void)kni_cuda_result(c, result, "opening the device");
-    return kni_fail(
-        KN_ERROR_DEVICE,
-        "%s was lost in this process, and the driver does not give it back: start the program again",
-        c->name);
+    return KN_OK;
 }
+
+/* Products and sums stay apart, as on every other device. From 9.0 on the code may use what exists on this very architecture only (sm_90a), which suits code that is compiled
+   where it runs. An NVRTC that is older than the device writes PTX for the newest it knows. */
+static kn_status cuda_options(kni_runtime *rt, kni_runtime_options *o)
+{
+    enum { MOST = 64 };
+    const kni_cuda *c = kni_cuda_of(&rt->driver);
+    const kni_cuda_compiler_api *nvrtc = kni_cuda_compiler_library();
+    if (!nvrtc) return kni_latest_code();
+    int list[MOST], count = 0, own = c->major * 10 + c->minor, best = 0;
+    if (nvrtc->arch_count(&count) || count < 1 || count > MOST || nvrtc->arch_list(list))
+        return kni_fail(KN_ERROR_UNSUPPORTED, "%s: NVRTC does not say what it compiles for: update it",
+                        rt->name);
+    for (int i = 0; i < count; i++)
+        if (list[i] <= own && list[i] > best) best = list[i];
+    if (!best)
+        return kni_fail(
+            KN_ERROR_UNSUPPORTED,
+            "%s: this NVRTC no longer compiles for compute capability %d.%d: install an older one", rt->name,
+            (int32_t)c->major, (int32_t)c->minor);
+    kni_text text = {o->architecture, sizeof o->architecture, 0};
+    bool native = best == own;
+    kni_text_format(&text, "--gpu-architecture=%s_%d%s", native ? "sm" : "compute", (int32_t)best,
+                    native && own >= 90 ? "a" : "");
+    o->list[0] = o->architecture;
+    o->list[1] = "--fmad=false";
+    o->list[2] = "--device-as-default-execution-space";
+    o->n = 3;
+    o->compiler = &nvrtc->common;
+    o->code_bytes = native ? nvrtc->common.code_bytes : nvrtc->ptx_bytes;
+    o->code = native ? nvrtc->common.code : nvrtc->ptx;
+    return KN_OK;
+}
+
+static void close_libraries(kni_runtime *rt)
+{
+    kni_cuda *c = kni_cuda_of(&rt->driver);
+    kni_cuda_products_free(c);
+    kni_hopper_free(c);
+    kni_dnn_free(c);
+    free_scratch(c);
+}
+
+static const kni_runtime_kind kind = {.device = "cuda",
+                                      .name = "CUDA",
+                                      .compiler = "NVRTC",
+                                      .tool = "nvidia-smi",
+                                      .hides = "CUDA_VISIBLE_DEVICES",
+                                      .profile = "KN_CUDA_PROFILE",
+                                      .graphs = "KN_CUDA_GRAPHS",
+                                      .bytes = sizeof(kni_cuda),
+                                      .describe = describe,
+                                      .check = check,
+                                      .options = cuda_options,
+                                      .close = close_libraries};
 
 kni_driver *kni_cuda_driver_open(int32_t number)
 {
     const kni_cuda_driver_api *api = kni_cuda_driver_library(false);
-    if (!api) return NULL;
-    kni_cuda *c = kni_allocate(sizeof *c);
-    if (!c) {
-        kni_fail(KN_ERROR_MEMORY, "no memory to open cuda:%d", number);
-        return NULL;
-    }
-    memset(c, 0, sizeof *c);
+    kni_runtime *rt = api ? kni_runtime_open(&kind, &api->common, number) : NULL;
+    if (!rt) return NULL;
+    kni_cuda *c = kni_cuda_of(&rt->driver);
+    kni_driver *d = &rt->driver;
     c->api = api;
-    c->driver = functions;
-    c->driver.self = c;
-    c->driver.name = c->name;
-    c->forks = forks_now();
     c->vendor = kni_cuda_vendor();
-    kni_text text = {c->name, sizeof c->name, 0};
-    kni_text_format(&text, "cuda:%d", number);
+    d->trim = cuda_trim;
+    d->product = kni_cuda_record_product;
+    d->attention = kni_cuda_attention;
+    d->attention_grad = kni_cuda_attention_grad;
+    d->convolution = kni_cuda_convolution;
     /* Kernels cannot be compiled without it, so a device that has none is not opened. */
-    if (open_context(c, number) || !kni_cuda_compiler_library()) {
-        cuda_close(&c->driver);
-        return NULL;
-    }
-    kni_cuda_profile_open(c);
-    const char *graphs = kni_environment("KN_CUDA_GRAPHS");
-    if ((graphs && !strcmp(graphs, "off")) || !api->capture_info || !api->node_set) {
-        c->driver.record_begin = NULL;
-        c->driver.record_end = NULL;
-        c->driver.replay = NULL;
-        c->driver.record_params = NULL;
-        c->driver.record_free = NULL;
-        c->driver.record_writes = NULL;
-    }
-    /* For measuring what it brings: everything stays in the order it was launched in. */
-    if (graphs && !strcmp(graphs, "line")) c->driver.record_writes = NULL;
-    return &c->driver;
+    if (kni_cuda_compiler_library()) return d;
+    d->close(d);
+    return NULL;
 }
 
 bool kni_cuda_describe(int32_t n, char *text, size_t bytes)
 {
     const kni_cuda_driver_api *api = kni_cuda_driver_library(true);
-    kni_cuda c = {.api = api};
-    int count = 0;
-    if (!api || n < 0 || api->device_count(&count) || n >= count || api->device_get(&c.device, n))
-        return false;
-    describe(&c);
-    kni_text line = {text, bytes, 0};
-    kni_text_format(&line, "cuda:%d  %s", n, c.driver.description);
-    return true;
+    kni_cuda c = {.runtime = {.kind = &kind, .api = api ? &api->common : NULL}};
+    c.runtime.driver.self = &c;
+    return kni_runtime_describe(&c.runtime, n, text, bytes);
 }

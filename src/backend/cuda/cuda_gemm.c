@@ -80,9 +80,9 @@ static kn_status write_gemm(kni_buffer *text, const void *given)
 
 /* ---- launch */
 
-static kni_cuda_address address_of(const kni_place *place, int dtype)
+static kni_runtime_address address_of(const kni_place *place, int dtype)
 {
-    return kni_cuda_at(place->memory, (size_t)place->offset * kni_bytes_of(dtype));
+    return kni_runtime_at(place->memory, (size_t)place->offset * kni_bytes_of(dtype));
 }
 
 static int64_t tiles_of(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
@@ -93,7 +93,7 @@ static int choose_columns(const kni_cuda *c, const kni_product *p)
     static const int widths[] = {256, 128, 64};
     int64_t rows = tiles_of(p->m, ROWS) * p->batch;
     for (int i = 0; i < KNI_COUNT(widths); i++)
-        if (rows * tiles_of(p->n, widths[i]) >= c->driver.processors) return widths[i];
+        if (rows * tiles_of(p->n, widths[i]) >= c->runtime.driver.processors) return widths[i];
     return 64;
 }
 
@@ -111,10 +111,10 @@ kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p)
     if (!takes(c, p)) return KN_ERROR_UNSUPPORTED;
     int columns = choose_columns(c, p);
     size_t size = kni_bytes_of(p->out_dtype);
-    kni_cuda_address at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : 0,
-                     at_d = address_of(&p->d, p->out_dtype);
-    kni_cuda_address bias = p->bias.memory ? address_of(&p->bias, p->out_dtype) : 0;
-    kni_cuda_address aux = p->aux.memory ? address_of(&p->aux, p->out_dtype) : 0;
+    kni_runtime_address at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : 0,
+                        at_d = address_of(&p->d, p->out_dtype);
+    kni_runtime_address bias = p->bias.memory ? address_of(&p->bias, p->out_dtype) : 0;
+    kni_runtime_address aux = p->aux.memory ? address_of(&p->aux, p->out_dtype) : 0;
     int64_t tiles_m = tiles_of(p->m, ROWS), tiles_n = tiles_of(p->n, columns), total;
     if (__builtin_mul_overflow(tiles_m, tiles_n, &total) || __builtin_mul_overflow(total, p->batch, &total) ||
         total > INT32_MAX - 65536)
@@ -168,8 +168,9 @@ kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p)
                           (float)p->alpha,
                           (float)p->beta};
     void *arguments[] = {&map_a, &map_b, &at_c, &at_d, &bias, &aux, &params};
-    kni_launch_shape shape = {{total < c->driver.processors ? (uint32_t)total : c->driver.processors, 1, 1},
-                              THREADS,
-                              (uint32_t)key.stages * (ROWS + (uint32_t)columns) * DEPTH * 2 + 1024};
-    return kni_cuda_launch_arguments(c, module, &shape, arguments);
+    kni_launch_shape shape = {
+        {total < c->runtime.driver.processors ? (uint32_t)total : c->runtime.driver.processors, 1, 1},
+        THREADS,
+        (uint32_t)key.stages * (ROWS + (uint32_t)columns) * DEPTH * 2 + 1024};
+    return kni_runtime_launch_arguments(&c->runtime, module, &shape, arguments);
 }

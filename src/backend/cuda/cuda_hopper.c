@@ -73,9 +73,9 @@ static kni_module *compile(kni_cuda *c, const void *key, const char *entry, kni_
     kni_buffer text = {0};
     kni_module *module = NULL;
     if (write(&text, key) || text.failed)
-        kni_fail(KN_ERROR_MEMORY, "%s: no memory for the text of the kernel %s", c->name, entry);
+        kni_fail(KN_ERROR_MEMORY, "%s: no memory for the text of the kernel %s", c->runtime.name, entry);
     else
-        module = kni_cuda_compile(&c->driver, text.data, text.length, entry);
+        module = kni_runtime_compile(&c->runtime.driver, text.data, text.length, entry);
     kni_buffer_free(&text);
     return module;
 }
@@ -106,7 +106,7 @@ kni_module *kni_hopper_kernel(kni_cuda *c, const void *key, size_t key_bytes, co
             return k->list[i].module;
     k = kernels_of(c);
     if (!k) {
-        kni_fail(KN_ERROR_MEMORY, "%s: no memory for the kernel %s", c->name, entry);
+        kni_fail(KN_ERROR_MEMORY, "%s: no memory for the kernel %s", c->runtime.name, entry);
         return NULL;
     }
     kni_module *module = compile(c, key, entry, write);
@@ -123,7 +123,7 @@ void kni_hopper_free(kni_cuda *c)
 {
     struct kni_hopper_kernels *k = c->kernels;
     if (!k) return;
-    for (size_t i = 0; i < k->count; i++) kni_cuda_unload(&c->driver, k->list[i].module);
+    for (size_t i = 0; i < k->count; i++) kni_runtime_unload(&c->runtime.driver, k->list[i].module);
     if (k->list) kni_free(k->list, k->room * sizeof *k->list);
     kni_free(k, sizeof *k);
     c->kernels = NULL;

@@ -20,7 +20,7 @@ void kni_hopper_add_product(kni_buffer *text, const kni_hopper_product *p);
    A size of 0 counts as 1. */
 typedef struct kni_hopper_view {
     int dtype;
-    kni_cuda_address address;
+    kni_runtime_address address;
     int64_t columns, rows, row_step, outer[2], outer_step[2]; /* steps in elements; 0 repeats */
     uint32_t box;
 } kni_hopper_view;

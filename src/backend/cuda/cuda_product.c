@@ -68,12 +68,12 @@ static int library_type(int dtype)
     return types[dtype] - 1;
 }
 
-static kni_cuda_address address_of(const kni_place *place, int dtype)
+static kni_runtime_address address_of(const kni_place *place, int dtype)
 {
-    return kni_cuda_at(place->memory, (size_t)place->offset * kni_bytes_of(dtype));
+    return kni_runtime_at(place->memory, (size_t)place->offset * kni_bytes_of(dtype));
 }
 
-static uint32_t alignment_of(kni_cuda_address address)
+static uint32_t alignment_of(kni_runtime_address address)
 {
     uint32_t bytes = 256;
     while (address % bytes) bytes /= 2;
@@ -97,12 +97,12 @@ static bool types_known(const kni_product *p)
 static bool has_aux(int epilogue) { return epilogue & KNI_EPILOGUE_GELU_GRAD; }
 
 /* 0 where the epilogue has none. */
-static kni_cuda_address bias_of(const kni_product *p)
+static kni_runtime_address bias_of(const kni_product *p)
 {
     return p->epilogue & KNI_EPILOGUE_BIAS ? address_of(&p->bias, p->out_dtype) : 0;
 }
 
-static kni_cuda_address aux_of(const kni_product *p)
+static kni_runtime_address aux_of(const kni_product *p)
 {
     return has_aux(p->epilogue) ? address_of(&p->aux, p->out_dtype) : 0;
 }
@@ -142,7 +142,7 @@ static bool make_key(const kni_product *p, product_key *key)
     key->dtype = (uint8_t)p->dtype, key->out_dtype = (uint8_t)p->out_dtype;
     key->transpose_a = p->transpose_a, key->transpose_b = p->transpose_b;
     key->tf32 = p->tf32 && p->dtype == KN_F32, key->epilogue = (uint8_t)p->epilogue;
-    kni_cuda_address d = address_of(&p->d, p->out_dtype);
+    kni_runtime_address d = address_of(&p->d, p->out_dtype);
     key->alignments[0] = alignment_of(address_of(&p->b, p->dtype));
     key->alignments[1] = alignment_of(address_of(&p->a, p->dtype));
     key->alignments[2] = alignment_of(key->adds ? address_of(&p->c, p->out_dtype) : d);
@@ -282,7 +282,7 @@ void kni_cuda_products_free(kni_cuda *c)
     if (!s) return;
     for (int i = 0; i < SETS; i++)
         for (int k = 0; k < WAYS; k++) entry_clear(s, &s->entries[i][k]);
-    if (!c->lost) (void)s->api->destroy(s->handle);
+    if (!c->runtime.lost) (void)s->api->destroy(s->handle);
     kni_cuda_disown(c, s->workspace, KNI_CUDA_WORKSPACE);
     kni_free(s, sizeof *s);
     c->products = NULL;
@@ -291,7 +291,7 @@ void kni_cuda_products_free(kni_cuda *c)
 /* The heuristic looks at how these are aligned. */
 static int set_addresses(kni_cuda_products *s, product_entry *e, const kni_product *p)
 {
-    kni_cuda_address bias = bias_of(p), aux = aux_of(p);
+    kni_runtime_address bias = bias_of(p), aux = aux_of(p);
     int result = bias ? s->api->desc_set(e->desc, LT_DESC_BIAS, &bias, sizeof bias) : 0;
     return !result && aux ? s->api->desc_set(e->desc, LT_DESC_AUX, &aux, sizeof aux) : result;
 }
@@ -320,34 +320,36 @@ kn_status kni_cuda_product(kni_driver *d, const kni_product *p)
 {
     kni_cuda *c = kni_cuda_of(d);
     product_key key;
-    kn_status status = kni_cuda_enter(c);
+    kn_status status = kni_runtime_enter(&c->runtime);
     if (status || !p->m || !p->n || !p->batch) return status;
     kni_cuda_products *s = make_key(p, &key) ? products_of(c) : NULL;
     if (!s) return kni_hopper_gemm(c, p);
     product_entry *e = entry_of(s, p, &key);
     if (!e->supported) return kni_hopper_gemm(c, p);
-    kni_cuda_address at_d = address_of(&p->d, p->out_dtype),
-                     at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : at_d;
+    kni_runtime_address at_d = address_of(&p->d, p->out_dtype),
+                        at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : at_d;
     if (set_addresses(s, e, p)) return KN_ERROR_UNSUPPORTED;
     const float narrow[2] = {(float)p->alpha, (float)p->beta};
     const double wide[2] = {p->alpha, p->beta};
     bool is_wide = p->dtype == KN_F64;
-    bool timed = kni_cuda_profile_begin(c);
+    bool timed = kni_runtime_profile_begin(&c->runtime);
     int result = s->api->matmul(s->handle, e->desc, is_wide ? (const void *)&wide[0] : &narrow[0],
                                 (const void *)(uintptr_t)address_of(&p->b, p->dtype), e->first,
                                 (const void *)(uintptr_t)address_of(&p->a, p->dtype), e->second,
                                 is_wide ? (const void *)&wide[1] : &narrow[1], (const void *)(uintptr_t)at_c,
                                 e->c, (void *)(uintptr_t)at_d, e->d, e->algorithm,
-                                kni_cuda_record_workspace(c, s->workspace), e->workspace, c->stream);
-    if (timed) kni_cuda_profile_end(c, "cublasLt");
+                                kni_cuda_record_workspace(c, s->workspace), e->workspace, c->runtime.stream);
+    if (timed) kni_runtime_profile_end(&c->runtime, "cublasLt");
     if (!result) return KN_OK;
     /* A fault of an earlier kernel shows up here as a bare failure; the driver knows more. */
-    if (!c->recording && (status = kni_cuda_result(c, c->api->stream_wait(c->stream), "a matrix product")))
+    if (!c->runtime.recording &&
+        (status = kni_runtime_result(&c->runtime, c->api->common.stream_wait(c->runtime.stream),
+                                     "a matrix product")))
         return status;
     if (result == KNI_LT_NOT_SUPPORTED) {
         e->supported = false;
         return KN_ERROR_UNSUPPORTED;
     }
     return kni_fail(KN_ERROR_INTERNAL, "%s: cuBLASLt failed in a product of %D x %D x %D (its error %d)",
-                    c->name, p->m, p->n, p->k, (int32_t)result);
+                    c->runtime.name, p->m, p->n, p->k, (int32_t)result);
 }

@@ -1,6 +1,6 @@
-/* How long each kind of work takes on the device, for people who ask with KN_CUDA_PROFILE=on: events around every
+/* How long each kind of work takes on the device, for people who ask with KN_CUDA_PROFILE or KN_HIP_PROFILE: events around every
    launch, added up by label and kernel. It slows things down, and recordings are left out. */
-#include "backend/cuda/cuda_driver.h"
+#include "backend/runtime/runtime.h"
 #include "core/allocator.h"
 #include "core/platform.h"
 #include "core/text.h"
@@ -14,7 +14,7 @@ typedef struct profile_entry {
     double milliseconds;
 } profile_entry;
 
-struct kni_cuda_profile {
+struct kni_runtime_profile {
     profile_entry entries[ENTRIES];
     int n_entries, n_pending;
     struct {
@@ -23,18 +23,18 @@ struct kni_cuda_profile {
     } pending[PENDING];
 };
 
-void kni_cuda_profile_open(kni_cuda *c)
+void kni_runtime_profile_open(kni_runtime *rt)
 {
-    const char *wanted = kni_environment("KN_CUDA_PROFILE");
+    const char *wanted = kni_environment(rt->kind->profile);
     if (!wanted || !*wanted || !strcmp(wanted, "off")) return;
-    c->profile = kni_allocate(sizeof *c->profile);
-    if (!c->profile) return;
-    memset(c->profile, 0, sizeof *c->profile);
-    c->driver.profiling = true;
+    rt->profile = kni_allocate(sizeof *rt->profile);
+    if (!rt->profile) return;
+    memset(rt->profile, 0, sizeof *rt->profile);
+    rt->driver.profiling = true;
 }
 
 /* The last entry takes what has no place any more. */
-static int entry_of(struct kni_cuda_profile *p, const char *name)
+static int entry_of(struct kni_runtime_profile *p, const char *name)
 {
     for (int i = 0; i < p->n_entries; i++)
         if (!strcmp(p->entries[i].name, name)) return i;
@@ -43,14 +43,14 @@ static int entry_of(struct kni_cuda_profile *p, const char *name)
     return p->n_entries++;
 }
 
-static void settle(kni_cuda *c)
+static void settle(kni_runtime *rt)
 {
-    struct kni_cuda_profile *p = c->profile;
+    struct kni_runtime_profile *p = rt->profile;
     for (int i = 0; i < p->n_pending; i++) {
         float milliseconds = 0;
         profile_entry *e = &p->entries[p->pending[i].entry];
-        if (!c->api->event_wait(p->pending[i].end) &&
-            !c->api->event_elapsed(&milliseconds, p->pending[i].start, p->pending[i].end)) {
+        if (!rt->api->event_wait(p->pending[i].end) &&
+            !rt->api->event_elapsed(&milliseconds, p->pending[i].start, p->pending[i].end)) {
             e->count++;
             e->milliseconds += (double)milliseconds;
         }
@@ -58,42 +58,42 @@ static void settle(kni_cuda *c)
     p->n_pending = 0;
 }
 
-bool kni_cuda_profile_begin(kni_cuda *c)
+bool kni_runtime_profile_begin(kni_runtime *rt)
 {
-    struct kni_cuda_profile *p = c->profile;
-    if (KNI_LIKELY(!p) || c->recording || c->lost) return false;
-    if (p->n_pending == PENDING) settle(c);
+    struct kni_runtime_profile *p = rt->profile;
+    if (KNI_LIKELY(!p) || rt->recording || rt->lost) return false;
+    if (p->n_pending == PENDING) settle(rt);
     void **events[2] = {&p->pending[p->n_pending].start, &p->pending[p->n_pending].end};
     for (int i = 0; i < 2; i++)
-        if (!*events[i] && c->api->event_create(events[i], 0)) {
+        if (!*events[i] && rt->api->event_create(events[i], 0)) {
             *events[i] = NULL;
             return false;
         }
-    return !c->api->event_record(p->pending[p->n_pending].start, c->stream);
+    return !rt->api->event_record(p->pending[p->n_pending].start, rt->stream);
 }
 
-void kni_cuda_profile_end(kni_cuda *c, const char *kernel)
+void kni_runtime_profile_end(kni_runtime *rt, const char *kernel)
 {
-    struct kni_cuda_profile *p = c->profile;
+    struct kni_runtime_profile *p = rt->profile;
     char name[NAME];
     kni_text text = {name, sizeof name, 0};
-    kni_text_format(&text, "%s: %s", kernel, c->driver.label);
-    if (c->api->event_record(p->pending[p->n_pending].end, c->stream)) return;
+    kni_text_format(&text, "%s: %s", kernel, rt->driver.label);
+    if (rt->api->event_record(p->pending[p->n_pending].end, rt->stream)) return;
     p->pending[p->n_pending++].entry = entry_of(p, name);
 }
 
-size_t kni_cuda_profile_report(kni_driver *d, char *buffer, size_t bytes)
+size_t kni_runtime_profile_report(kni_driver *d, char *buffer, size_t bytes)
 {
-    kni_cuda *c = kni_cuda_of(d);
-    struct kni_cuda_profile *p = c->profile;
+    kni_runtime *rt = kni_runtime_of(d);
+    struct kni_runtime_profile *p = rt->profile;
     kni_text text = {buffer, bytes, 0};
-    if (!p || kni_cuda_enter(c)) return 0;
-    settle(c);
+    if (!p || kni_runtime_enter(rt)) return 0;
+    settle(rt);
     double total = 0;
     bool told[ENTRIES] = {false};
     for (int i = 0; i < p->n_entries; i++) total += p->entries[i].milliseconds;
     kni_text_format(&text, "%g ms of work on %s: milliseconds, part, launches, each in microseconds, what\n",
-                    total, c->name);
+                    total, rt->name);
     for (int turn = 0; turn < p->n_entries; turn++) {
         int most = -1;
         for (int i = 0; i < p->n_entries; i++)
@@ -108,14 +108,14 @@ size_t kni_cuda_profile_report(kni_driver *d, char *buffer, size_t bytes)
     return text.length;
 }
 
-void kni_cuda_profile_free(kni_cuda *c)
+void kni_runtime_profile_free(kni_runtime *rt)
 {
-    struct kni_cuda_profile *p = c->profile;
+    struct kni_runtime_profile *p = rt->profile;
     if (!p) return;
     for (int i = 0; i < PENDING; i++) {
-        if (p->pending[i].start) (void)c->api->event_destroy(p->pending[i].start);
-        if (p->pending[i].end) (void)c->api->event_destroy(p->pending[i].end);
+        if (p->pending[i].start) (void)rt->api->event_destroy(p->pending[i].start);
+        if (p->pending[i].end) (void)rt->api->event_destroy(p->pending[i].end);
     }
     kni_free(p, sizeof *p);
-    c->profile = NULL;
+    rt->profile = NULL;
 }

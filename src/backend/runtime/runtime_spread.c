@@ -1,6 +1,6 @@
 /* From the single line of a captured stream to the edges that its work needs: who reads what others wrote, and who writes
    what others read or wrote. Memory is told apart by its first address, as the device's blocks are. */
-#include "backend/cuda/cuda_driver.h"
+#include "backend/runtime/runtime.h"
 #include "core/allocator.h"
 #include <string.h>
 
@@ -21,7 +21,7 @@ typedef struct place {
     uint64_t readers[WORDS];
 } place;
 
-struct kni_cuda_spread {
+struct kni_runtime_spread {
     bool failed;
     void *latest; /* node of the last piece */
     int n;
@@ -30,21 +30,21 @@ struct kni_cuda_spread {
     uint32_t n_addresses, room;
 };
 
-kni_cuda_spread *kni_cuda_spread_new(void)
+kni_runtime_spread *kni_runtime_spread_new(void)
 {
-    kni_cuda_spread *s = kni_allocate(sizeof *s);
+    kni_runtime_spread *s = kni_allocate(sizeof *s);
     if (s) memset(s, 0, sizeof *s);
     return s;
 }
 
-void kni_cuda_spread_free(kni_cuda_spread *s)
+void kni_runtime_spread_free(kni_runtime_spread *s)
 {
     if (!s) return;
     if (s->addresses) kni_free(s->addresses, s->room * sizeof *s->addresses);
     kni_free(s, sizeof *s);
 }
 
-static piece *add(kni_cuda_spread *s, void *last)
+static piece *add(kni_runtime_spread *s, void *last)
 {
     if (s->n == MOST) s->failed = true;
     if (s->failed) return NULL;
@@ -54,14 +54,14 @@ static piece *add(kni_cuda_spread *s, void *last)
     return p;
 }
 
-void kni_cuda_spread_begin(kni_cuda *c, kni_cuda_spread *s)
+void kni_runtime_spread_begin(kni_runtime *rt, kni_runtime_spread *s)
 {
     /* Work that nobody named. */
-    void *latest = kni_cuda_latest_node(c);
+    void *latest = kni_runtime_latest_node(rt);
     if (latest != s->latest) (void)add(s, latest);
 }
 
-static bool note(kni_cuda_spread *s, void *address)
+static bool note(kni_runtime_spread *s, void *address)
 {
     void **addresses = kni_grow(s->addresses, &s->room, s->n_addresses + 1, sizeof *addresses);
     if (!addresses) return false;
@@ -70,10 +70,10 @@ static bool note(kni_cuda_spread *s, void *address)
     return true;
 }
 
-void kni_cuda_spread_end(kni_cuda *c, kni_cuda_spread *s, void *const *reads, int n_reads,
-                         void *const *writes, int n_writes)
+void kni_runtime_spread_end(kni_runtime *rt, kni_runtime_spread *s, void *const *reads, int n_reads,
+                            void *const *writes, int n_writes)
 {
-    void *latest = kni_cuda_latest_node(c);
+    void *latest = kni_runtime_latest_node(rt);
     if (latest == s->latest) return; /* there was nothing to do */
     piece *p = add(s, latest);
     if (!p) return;
@@ -93,7 +93,7 @@ void kni_cuda_spread_end(kni_cuda *c, kni_cuda_spread *s, void *const *reads, in
 /* ---- edges */
 
 typedef struct spreading {
-    const kni_cuda_spread *s;
+    const kni_runtime_spread *s;
     place *places;
     uint64_t (*before)[WORDS]; /* by piece: all that it comes after */
     void **from, **to;         /* edges to be added */
@@ -159,7 +159,7 @@ static void add_edge(spreading *w, void *from, void *to)
 /* Edges for what no other one implies; the line to the piece before stays where it is one of them. */
 static void find_edges(spreading *w, bool *keeps_line)
 {
-    const kni_cuda_spread *s = w->s;
+    const kni_runtime_spread *s = w->s;
     for (int i = 0; i < s->n && !w->full; i++) {
         uint64_t needs[WORDS] = {0};
         find_needs(w, i, needs);
@@ -176,35 +176,36 @@ static void find_edges(spreading *w, bool *keeps_line)
 }
 
 /* The first node of a piece is what alone follows the last one of the piece before. */
-static bool find_firsts(const kni_cuda *c, kni_cuda_spread *s)
+static bool find_firsts(const kni_runtime *rt, kni_runtime_spread *s)
 {
     for (int i = 1; i < s->n; i++) {
         void *next[2] = {NULL, NULL};
         size_t n = 2;
-        if (!s->pieces[i - 1].last || c->api->node_dependents(s->pieces[i - 1].last, next, &n) || n != 1)
+        if (!s->pieces[i - 1].last || rt->api->node_dependents(s->pieces[i - 1].last, next, &n) || n != 1)
             return false;
         s->pieces[i].first = next[0];
     }
     return s->n > 0 && s->pieces[s->n - 1].last != NULL;
 }
 
-static void spread(kni_cuda *c, kni_cuda_spread *s, spreading *w, void *graph)
+static void spread(kni_runtime *rt, kni_runtime_spread *s, spreading *w, void *graph)
 {
     bool keeps_line[MOST] = {false};
     find_edges(w, keeps_line);
     if (w->full) return;
     /* First all that are new, so that whatever fails leaves an order that is good. */
-    if (w->n_edges && c->api->edges_add(graph, w->from, w->to, w->n_edges)) return;
+    if (w->n_edges && rt->api->edges_add(graph, w->from, w->to, w->n_edges)) return;
     for (int i = 1; i < s->n; i++)
-        if (!keeps_line[i]) (void)c->api->edges_remove(graph, &s->pieces[i - 1].last, &s->pieces[i].first, 1);
+        if (!keeps_line[i])
+            (void)rt->api->edges_remove(graph, &s->pieces[i - 1].last, &s->pieces[i].first, 1);
 }
 
-void kni_cuda_spread_edges(kni_cuda *c, kni_cuda_spread *s, void *graph)
+void kni_runtime_spread_edges(kni_runtime *rt, kni_runtime_spread *s, void *graph)
 {
     enum { EDGES = 8 * MOST };
-    if (s->failed || s->n < 3 || !c->api->node_dependents || !c->api->edges_add || !c->api->edges_remove)
+    if (s->failed || s->n < 3 || !rt->api->node_dependents || !rt->api->edges_add || !rt->api->edges_remove)
         return;
-    if (!find_firsts(c, s)) return;
+    if (!find_firsts(rt, s)) return;
     spreading w = {.s = s, .room = EDGES};
     size_t places = PLACES * sizeof *w.places, before = (size_t)s->n * sizeof *w.before;
     w.places = kni_allocate(places);
@@ -214,7 +215,7 @@ void kni_cuda_spread_edges(kni_cuda *c, kni_cuda_spread *s, void *graph)
     if (w.places && w.before && w.from && w.to) {
         memset(w.places, 0, places);
         memset(w.before, 0, before);
-        spread(c, s, &w, graph);
+        spread(rt, s, &w, graph);
     }
     if (w.places) kni_free(w.places, places);
     if (w.before) kni_free(w.before, before);

@@ -1,0 +1,107 @@
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef long long kni_i64;
+typedef unsigned long long kni_u64;
+#define int64_t kni_i64
+#define uint64_t kni_u64
+#define KNI_FUNCTION static __attribute__((device))
+#define KNI_INLINE static inline __attribute__((device, always_inline))
+#define KNI_TABLE static __attribute__((constant)) const
+#define KNI_MAKE(type) type
+#define KNI_INF_F32 __builtin_inff()
+#define KNI_NAN_F32 __builtin_nanf("")
+#define KNI_INF_F64 __builtin_inf()
+#define KNI_NAN_F64 __builtin_nan("")
+#define KNI_SQRT_F32(x) __ocml_sqrt_f32(x)
+#define KNI_SQRT_F64(x) __ocml_sqrt_f64(x)
+#define KNI_LEADING_ZEROS(x) __builtin_clzll(x)
+extern "C" __attribute__((device, const)) float __ocml_sqrt_f32(float);
+extern "C" __attribute__((device, const)) double __ocml_sqrt_f64(double);
+KNI_INLINE uint32_t kni_bits_f32(float x) { return __builtin_bit_cast(uint32_t, x); }
+KNI_INLINE float kni_from_bits_f32(uint32_t u) { return __builtin_bit_cast(float, u); }
+KNI_INLINE uint64_t kni_bits_f64(double x) { return __builtin_bit_cast(uint64_t, x); }
+KNI_INLINE double kni_from_bits_f64(uint64_t u) { return __builtin_bit_cast(double, u); }
+KNI_INLINE int32_t kni_lane(void)
+{
+    return (int32_t)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
+}
+KNI_INLINE int32_t kni_shuffle(int32_t x, int32_t far)
+{
+    return __builtin_amdgcn_ds_bpermute((kni_lane() ^ far) << 2, x);
+}
+KNI_INLINE uint32_t kni_shuffle(uint32_t x, int32_t far) { return (uint32_t)kni_shuffle((int32_t)x, far); }
+KNI_INLINE float kni_shuffle(float x, int32_t far)
+{
+    return kni_from_bits_f32(kni_shuffle(kni_bits_f32(x), far));
+}
+KNI_INLINE uint64_t kni_shuffle(uint64_t x, int32_t far)
+{
+    return kni_shuffle((uint32_t)x, far) | (uint64_t)kni_shuffle((uint32_t)(x >> 32), far) << 32;
+}
+KNI_INLINE int64_t kni_shuffle(int64_t x, int32_t far) { return (int64_t)kni_shuffle((uint64_t)x, far); }
+KNI_INLINE double kni_shuffle(double x, int32_t far)
+{
+    return kni_from_bits_f64(kni_shuffle(kni_bits_f64(x), far));
+}
+KNI_INLINE void kni_barrier(void)
+{
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+KNI_INLINE float kni_f16_to_f32(uint16_t x) { return (float)__builtin_bit_cast(_Float16, x); }
+KNI_INLINE uint16_t kni_f32_to_bf16(float x)
+{
+    uint32_t u = kni_bits_f32(x);
+    uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+    uint32_t quiet = (u >> 16) | 0x40u;
+    return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+KNI_INLINE uint16_t kni_cast_bf16_f32(float x) { return (uint16_t)(kni_f32_to_bf16(x)); }
+KNI_INLINE float kni_cast_f32_f16(uint16_t x) { return (float)(kni_f16_to_f32(x)); }
+
+typedef struct __attribute__((aligned(16))) kni_f32x4 {
+    float s0, s1, s2, s3;
+} kni_f32x4;
+typedef struct __attribute__((aligned(16))) kni_f32x8 {
+    float s0, s1, s2, s3, s4, s5, s6, s7;
+} kni_f32x8;
+typedef struct __attribute__((aligned(16))) kni_u16x8 {
+    uint16_t s0, s1, s2, s3, s4, s5, s6, s7;
+} kni_u16x8;
+
+struct kn_vectors_params {
+    int64_t u_items;
+    int64_t u_offset_x;
+    int64_t u_offset_h;
+    int64_t u_offset_y;
+    int64_t u_offset_g;
+    int64_t u_n;
+};
+
+extern "C" __attribute__((global)) void kn_vectors(const float *__restrict__ u_x, const uint16_t *__restrict__ u_h, float *__restrict__ u_y, uint16_t *__restrict__ u_g, struct kn_vectors_params p)
+{
+    const int64_t item = (int64_t)__builtin_amdgcn_workgroup_id_x() * __builtin_amdgcn_workgroup_size_x() + __builtin_amdgcn_workitem_id_x();
+    if (item >= p.u_items) return;
+    const int64_t t1 = item * 4;
+    const int t2 = t1 < p.u_n;
+    const int64_t t3 = t1 + p.u_offset_x;
+    kni_f32x4 t4 = KNI_MAKE(kni_f32x4){1.0f, 1.0f, 1.0f, 1.0f};
+    if (t2) {
+        t4 = *(const kni_f32x4 *)(u_x + t3);
+    }
+    const kni_f32x4 t5 = KNI_MAKE(kni_f32x4){t4.s0 * t4.s0 + 0.25f, t4.s1 * t4.s1 + 0.25f, t4.s2 * t4.s2 + 0.25f, t4.s3 * t4.s3 + 0.25f};
+    const int64_t t6 = t1 + p.u_offset_y;
+    if (t2) *(kni_f32x4 *)(u_y + t6) = KNI_MAKE(kni_f32x4){t4.s0 < 0.0f ? -t5.s0 : t5.s0, t4.s1 < 0.0f ? -t5.s1 : t5.s1, t4.s2 < 0.0f ? -t5.s2 : t5.s2, t4.s3 < 0.0f ? -t5.s3 : t5.s3};
+    const int64_t t7 = item * 8;
+    const int64_t t8 = t7 + p.u_offset_h;
+    const kni_u16x8 t9_raw = *(const kni_u16x8 *)(u_h + t8);
+    const kni_f32x8 t9 = KNI_MAKE(kni_f32x8){kni_cast_f32_f16(t9_raw.s0), kni_cast_f32_f16(t9_raw.s1), kni_cast_f32_f16(t9_raw.s2), kni_cast_f32_f16(t9_raw.s3), kni_cast_f32_f16(t9_raw.s4), kni_cast_f32_f16(t9_raw.s5), kni_cast_f32_f16(t9_raw.s6), kni_cast_f32_f16(t9_raw.s7)};
+    const kni_f32x8 t10 = KNI_MAKE(kni_f32x8){t9.s0 * t9.s7, t9.s1 * t9.s6, t9.s2 * t9.s5, t9.s3 * t9.s4, t9.s4 * t9.s3, t9.s5 * t9.s2, t9.s6 * t9.s1, t9.s7 * t9.s0};
+    const int64_t t11 = t7 + p.u_offset_g;
+    *(kni_u16x8 *)(u_g + t11) = KNI_MAKE(kni_u16x8){kni_cast_bf16_f32(t10.s0), kni_cast_bf16_f32(t10.s1), kni_cast_bf16_f32(t10.s2), kni_cast_bf16_f32(t10.s3), kni_cast_bf16_f32(t10.s4), kni_cast_bf16_f32(t10.s5), kni_cast_bf16_f32(t10.s6), kni_cast_bf16_f32(t10.s7)};
+}
