@@ -138,7 +138,7 @@ void kni_ir_emit_atomic_functions(kni_ir_emitter *e)
         const char *text = native(e, combine, dtype);
         if (text) {
             kni_ir_text_add(e->text, "    %s%s *word = element;\n    return ", where, type);
-            kni_ir_emit_add(e, text);
+            filled(e, text, type, where);
             kni_ir_emit_add(e, ";\n}\n");
         } else {
             by_comparing(e, combine, dtype, where);

@@ -129,7 +129,7 @@ static void builtins(kni_ir_emitter *e)
 
 static bool is_restricted(const kni_ir_binding *k) { return !(k->access & KNI_IR_ALIASES); }
 
-static void pointer(kni_ir_emitter *e, uint32_t i)
+void kni_ir_emit_pointer(kni_ir_emitter *e, uint32_t i)
 {
     const kni_ir_binding *k = &e->ir->bindings[i];
     kni_ir_text_add(e->text, "%s%s%s *%s", e->dialect->space[KNI_IR_GLOBAL],
@@ -145,8 +145,8 @@ static int items_param(const kni_ir *ir)
     return -1;
 }
 
-/* An entry that is launched once for each invocation. */
-static void parallel_entry(kni_ir_emitter *e)
+/* The entry and its parameters as C has them. */
+static void head(kni_ir_emitter *e)
 {
     const kni_ir *ir = e->ir;
     const char *comma = "";
@@ -155,7 +155,7 @@ static void parallel_entry(kni_ir_emitter *e)
     kni_ir_text_add(e->text, " %s(", ir->name);
     for (uint32_t i = 0; i < ir->n_buffers; i++, comma = ", ") {
         kni_ir_emit_add(e, comma);
-        pointer(e, i);
+        kni_ir_emit_pointer(e, i);
     }
     if (ir->reports) {
         kni_ir_text_add(e->text, "%s%sint64_t *fault", comma, e->dialect->space[KNI_IR_GLOBAL]);
@@ -163,6 +163,13 @@ static void parallel_entry(kni_ir_emitter *e)
     }
     if (ir->param_bytes) kni_ir_text_add(e->text, "%sstruct %s_params p", comma, ir->name);
     kni_ir_emit_add(e, ")\n{\n");
+}
+
+/* An entry that is launched once for each invocation. */
+static void parallel_entry(kni_ir_emitter *e)
+{
+    const kni_ir *ir = e->ir;
+    (e->dialect->head ? e->dialect->head : head)(e);
     e->indent = 1;
     for (uint32_t i = ir->n_buffers; i < ir->n_bindings; i++)
         if (ir->bindings[i].space == KNI_IR_SHARED) kni_ir_emit_array(e, i);
@@ -196,7 +203,7 @@ static void serial_entry(kni_ir_emitter *e)
     e->indent = 1;
     for (uint32_t i = 0; i < ir->n_buffers; i++) {
         kni_ir_emit_add(e, "    ");
-        pointer(e, i);
+        kni_ir_emit_pointer(e, i);
         kni_ir_text_add(e->text, " = buffers[%u];\n", i);
     }
     /* A copy, which no store through a buffer can change. */

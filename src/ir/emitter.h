@@ -5,21 +5,40 @@
 
 #include "ir/ir.h"
 
+typedef struct kni_ir_emitter kni_ir_emitter;
+
 /* How one atomic is said where the target has it; anything else is a loop around compare and exchange. */
 typedef struct kni_dialect_atomic {
     uint8_t combine, dtype;
     const char *text; /* an expression of `word`, a pointer to the element, and `value` */
 } kni_dialect_atomic;
 
+/* A function that the target has an instruction for: its text, in place of an item's of the prelude where the condition
+   of the preprocessor holds, or always where there is none. */
+typedef struct kni_dialect_function {
+    const char *name, *condition, *text;
+} kni_dialect_function;
+
 typedef struct kni_dialect {
-    const char *name;
+    const char *name;   /* of the language, or of the devices that take it */
+    const char *ending; /* of files that hold its texts */
+    const char *basics; /* what every text begins with (ir/prelude.h) */
+    /* With the same results as the items but for the bits of a NaN. */
+    const kni_dialect_function *instructions;
+    int n_instructions;
+    /* What the target computes near a word in one instruction or two: within 2^-22 of it. They are no items. */
+    const kni_dialect_function *near;
+    int n_near;
     /* Of a language that is not of the C family: prints a whole kernel; nothing else of the table counts. */
     kn_status (*print)(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_text *text);
     bool serial;         /* an entry loops over items or workgroups itself */
     bool native_vectors; /* has vector types of its own; else structs */
     bool wide_memory;    /* several elements are read and written at once where they are aligned */
     bool wraps;          /* signed integers wrap, by the options it is compiled with */
-    const char *entry;   /* what the kernel's definition begins with */
+    bool no_goto;        /* the language has none */
+    const char *entry; /* what the kernel's definition begins with */
+    /* Prints a parallel entry up to its opening brace where parameters are said in another way than C's; else NULL. */
+    void (*head)(kni_ir_emitter *e);
     const char
         *bound; /* said after it of a workgroup's size, with %u: it must fit the registers; NULL: nothing */
     const char *space[3]; /* of a pointer, by kni_ir_space */
@@ -33,7 +52,7 @@ typedef struct kni_dialect {
     const char *suffix[2];  /* of i64 and u64 constants */
     const char *builtins[KNI_IR_BUILTINS][3];
     const char
-        *compare[2]; /* compare and exchange of 32 and 64 bits: word, seen, next; the value is the old one */
+        *compare[2]; /* compare and exchange of 32 and 64 bits: word, seen, next; the value is the old one. NULL: none */
     const char *load_word;    /* reads *word so that the compiler does not keep it */
     const char *report;       /* the body of a function that notes `value` in `fault` */
     const char *wide_atomics; /* a line that switches on 64-bit atomics */
@@ -42,7 +61,7 @@ typedef struct kni_dialect {
 } kni_dialect;
 
 extern const kni_dialect kni_dialect_c, kni_dialect_c99, kni_dialect_cuda, kni_dialect_opencl,
-    kni_dialect_spirv;
+    kni_dialect_spirv, kni_dialect_metal;
 const kni_dialect *kni_dialect_of(int dialect);
 /* The type of a dtype in memory; truths are computed in int, which kni_dialect_value_type knows. */
 const char *kni_dialect_storage_type(int dtype);
@@ -65,7 +84,7 @@ typedef struct kni_ir_emit_fact {
 
 enum { KNI_IR_EMIT_NAME = 72, KNI_IR_EMIT_MAX_ATOMICS = 64 };
 
-typedef struct kni_ir_emitter {
+struct kni_ir_emitter {
     const kni_ir *ir;
     const kni_ir_caps *caps;
     const kni_dialect *dialect;
@@ -96,7 +115,7 @@ typedef struct kni_ir_emitter {
     bool in_loop, continue_used;
     bool item_left, group_left; /* a return of a serial kernel jumped to the end */
     kn_status status;
-} kni_ir_emitter;
+};
 
 static inline void kni_ir_emit_add(kni_ir_emitter *e, const char *text)
 {
@@ -157,6 +176,10 @@ void kni_ir_emit_element(kni_ir_emitter *e, uint32_t binding, kni_ir_id at, int6
 /* ---- emit_atomic.c */
 void kni_ir_emit_atomic(kni_ir_emitter *e, const kni_ir_node *node);
 void kni_ir_emit_atomic_functions(kni_ir_emitter *e);
+
+/* ---- emit_source.c */
+/* A buffer's parameter: address space, type and name. */
+void kni_ir_emit_pointer(kni_ir_emitter *e, uint32_t binding);
 
 /* ---- emit_tile.c */
 void kni_ir_emit_tile(kni_ir_emitter *e, kni_ir_id id);

@@ -192,6 +192,7 @@ typedef enum kni_ir_dialect {
     KNI_IR_OPENCL,
     KNI_IR_C99,   /* freestanding, by any compiler of the gcc family and with any options */
     KNI_IR_SPIRV, /* a binary of Vulkan 1.1, from the narrow form */
+    KNI_IR_METAL, /* MSL 2.4 and later */
     KNI_IR_DIALECTS
 } kni_ir_dialect;
 
@@ -253,6 +254,7 @@ kn_status kni_ir_print(const kni_ir *ir, kni_ir_text *text);
 /* A whole source in the dialect of the caps, with the math functions it calls. How the entry is called:
      CUDA    extern "C" __global__ void NAME(T0 *b0, T1 *b1, ..., long long *fault, struct params p)
      OPENCL  __kernel void NAME(__global T0 *b0, ..., __global long *fault, struct params p)
+     METAL   kernel void NAME(device T0 *b0 [[buffer(0)]], ..., device long *fault, constant struct params &p, positions)
      C, C99  void NAME(void *const *buffers, int64_t *fault, const void *params, int64_t begin, int64_t end)
    Buffers first, the fault cell only where `reports`, then the params by value where param_bytes is not 0. The params
    begin with the implicit ones of kni_ir_add_item_params. A C entry runs items (or workgroups, counted with axis 0

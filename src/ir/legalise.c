@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char *const targets[KNI_IR_DIALECTS] = {"C", "CUDA", "OpenCL", "C99", "Vulkan"};
+static const char *target(const kni_ir_caps *caps) { return kni_dialect_of(caps->dialect)->name; }
 
 static kn_status refuse(const kni_ir *ir, const kni_ir_node *node, const char *format, ...)
 {
@@ -31,7 +31,7 @@ static kn_status check_dtype(const kni_ir *ir, const kni_ir_caps *caps, const kn
                  (kni_is_half(dtype) && !caps->half_storage && !node);
     if (!lacks) return KN_OK;
     return refuse(ir, node, "%s is of %T, which this %s device does not have", what, dtype,
-                  targets[caps->dialect]);
+                  target(caps));
 }
 
 static kn_status check_launch(const kni_ir *ir, const kni_ir_caps *caps)
@@ -48,6 +48,12 @@ static kn_status check_launch(const kni_ir *ir, const kni_ir_caps *caps)
     }
     for (uint32_t i = 0; i < ir->n_params && s == KN_OK; i++)
         s = check_dtype(ir, caps, NULL, ir->params[i].dtype, "a number of the launch");
+    if (s == KN_OK && caps->max_buffers && ir->n_buffers + ir->reports > caps->max_buffers)
+        s = refuse(ir, NULL, "it takes %u buffers and the device has %u for a kernel",
+                   ir->n_buffers + ir->reports, caps->max_buffers);
+    if (s == KN_OK && caps->param_bytes && ir->param_bytes > caps->param_bytes)
+        s = refuse(ir, NULL, "it takes %u bytes of numbers and the device has %u", ir->param_bytes,
+                   caps->param_bytes);
     if (s == KN_OK && caps->max_workgroup && ir->workgroup > caps->max_workgroup)
         s = refuse(ir, NULL, "its workgroup of %u is larger than the device's largest, %u", ir->workgroup,
                    caps->max_workgroup);
@@ -62,7 +68,7 @@ static kn_status check_node(const kni_ir *ir, const kni_ir_caps *caps, const kni
     kn_status s = check_dtype(ir, caps, node, node->type.dtype, "a value");
     if (s != KN_OK) return s;
     if (node->code == KNI_IR_ATOMIC && !caps->atomics)
-        return refuse(ir, node, "this %s device has no atomics", targets[caps->dialect]);
+        return refuse(ir, node, "this %s device has no atomics", target(caps));
     return KN_OK;
 }
 
@@ -209,12 +215,24 @@ static bool is_wide_word(const kni_ir *ir, const kni_ir_caps *caps, const kni_ir
     return kni_ir_prelude_uses_f64(name, caps->dialect);
 }
 
-/* Whether the target needs the narrow form: for what it lacks everywhere, or for what this kernel computes in f64. */
+/* Whether it is an atomic of 64 bits, and the target has those of 32 alone. */
+static bool is_wide_atomic(const kni_ir *ir, const kni_ir_caps *caps, const kni_ir_node *node)
+{
+    const kni_dialect *d = kni_dialect_of(caps->dialect);
+    return node->code == KNI_IR_ATOMIC && d->compare[0] && !d->compare[1] &&
+           kni_dtypes[ir->bindings[node->index].dtype].bits == 64;
+}
+
+/* Whether the target needs the narrow form: for what it lacks everywhere, or for what this kernel computes in f64
+   or does to 64 bits at once. */
 static bool needs_narrow(const kni_ir *ir, const kni_ir_caps *caps)
 {
     if (kni_ir_wants_narrow(caps)) return true;
-    for (uint32_t i = 1; i < ir->n_nodes && !caps->f64; i++)
-        if (ir->nodes[i].type.dtype == KN_F64 || is_wide_word(ir, caps, &ir->nodes[i])) return true;
+    for (uint32_t i = 1; i < ir->n_nodes; i++) {
+        const kni_ir_node *node = &ir->nodes[i];
+        if (is_wide_atomic(ir, caps, node)) return true;
+        if (!caps->f64 && (node->type.dtype == KN_F64 || is_wide_word(ir, caps, node))) return true;
+    }
     return false;
 }
 

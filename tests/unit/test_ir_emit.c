@@ -39,6 +39,19 @@ static const kni_ir_caps caps_opencl = {.dialect = KNI_IR_OPENCL,
                                         .shared_bytes = 32768,
                                         .vector_bytes = 16};
 
+/* Metal: no f64, atomics of 32 bits, the number of buffers and bytes that src/backend/metal gives. */
+static const kni_ir_caps caps_metal = {.dialect = KNI_IR_METAL,
+                                       .i64 = true,
+                                       .half_storage = true,
+                                       .subgroups = true,
+                                       .atomics = true,
+                                       .subgroup = 32,
+                                       .max_workgroup = 1024,
+                                       .shared_bytes = 32768,
+                                       .max_buffers = 30,
+                                       .param_bytes = 16384,
+                                       .vector_bytes = 16};
+
 /* Devices without 64-bit numbers and small elements; the C one is for running anywhere. */
 static const kni_ir_caps caps_narrow = {.dialect = KNI_IR_OPENCL,
                                         .no_bytes = true,
@@ -78,8 +91,9 @@ static const struct {
 } dialects[] = {{"c", "txt", &caps_c},
                 {"cuda", "cu", &caps_cuda},
                 {"opencl", "cl", &caps_opencl},
+                {"metal", "metal", &caps_metal},
                 {"narrow", "cl", &caps_narrow}};
-enum { GOLDEN = 4 };
+enum { GOLDEN = sizeof dialects / sizeof *dialects };
 
 /* What has no narrow form: an atomic of 64 bits whose old value is wanted. */
 static bool has_narrow(const sample *s) { return strcmp(s->name, "atomics") != 0; }
@@ -110,7 +124,7 @@ static void golden_texts(void)
 {
     for (int d = 0; d < GOLDEN; d++)
         for (int i = 0; i < SAMPLES; i++) {
-            if (dialects[d].caps == &caps_narrow && !has_narrow(&samples[i])) continue;
+            if (!dialects[d].caps->f64 && !has_narrow(&samples[i])) continue;
             char path[128];
             kni_ir *ir;
             kni_ir_text text = text_of(&samples[i], dialects[d].caps, &ir, false);

@@ -2,13 +2,8 @@
 #include "backend/gpu/gpu.h"
 #include "core/platform.h"
 #include "core/text.h"
+#include "ir/emitter.h"
 #include "support/file.h"
-
-static const char *const endings[KNI_IR_DIALECTS] = {[KNI_IR_C] = "c",
-                                                     [KNI_IR_CUDA] = "cu",
-                                                     [KNI_IR_OPENCL] = "cl",
-                                                     [KNI_IR_C99] = "c",
-                                                     [KNI_IR_SPIRV] = "spv"};
 
 /* Nothing depends on it: what cannot be written is left out. */
 void kni_gpu_dump(const kni_gpu *g, const char *name, const char *text, size_t bytes)
@@ -18,6 +13,6 @@ void kni_gpu_dump(const kni_gpu *g, const char *name, const char *text, size_t b
     if (!folder || !*folder) return;
     kni_text t = {path, sizeof path, 0};
     kni_text_format(&t, "%s/%s-%u-%u.%s", folder, name, (unsigned)(kni_gpu_hash(text, bytes) >> 32),
-                    (unsigned)kni_gpu_hash(text, bytes), endings[g->driver->caps.dialect]);
+                    (unsigned)kni_gpu_hash(text, bytes), kni_dialect_of(g->driver->caps.dialect)->ending);
     if (t.length + 1 < sizeof path) (void)kni_file_write(path, text, bytes);
 }

@@ -147,4 +147,4 @@ static kn_status print_spirv(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_t
     return status;
 }
 
-const kni_dialect kni_dialect_spirv = {.name = "spirv", .print = print_spirv};
+const kni_dialect kni_dialect_spirv = {.name = "Vulkan", .ending = "spv", .print = print_spirv};
