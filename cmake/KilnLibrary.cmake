@@ -16,7 +16,7 @@ function(kiln_optimise level pattern)
 endfunction()
 if(NOT KN_SANITIZE)
     kiln_optimise(-O2 "core|graph|wrap|support|store|data|backend/host|backend/gpu|ir/run")
-    kiln_optimise(-O1 "(sched|kernel|nn|optim|train|backend/cuda|backend/opencl|backend/vulkan)/|ir/[^r]")
+    kiln_optimise(-O1 "(sched|kernel|nn|optim|train|backend/cuda|backend/metal|backend/opencl|backend/vulkan)/|ir/[^r]")
 endif()
 
 # The errno of wasi-libc is that of one thread (cmake/wasm_errno.h).

@@ -15,8 +15,10 @@ kn_backend *kni_null_backend(void);
 kn_backend *kni_cuda_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_opencl_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 kn_backend *kni_vulkan_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
+kn_backend *kni_metal_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
 bool kni_cuda_describe(int32_t n, char *text, size_t bytes);
 bool kni_opencl_describe(int32_t n, char *text, size_t bytes);
 bool kni_vulkan_describe(int32_t n, char *text, size_t bytes);
+bool kni_metal_describe(int32_t n, char *text, size_t bytes);
 
 #endif

@@ -67,7 +67,8 @@ static const kni_dialect_function instructions[] = {
 };
 
 #define ATOMIC(function, type)                                                                               \
-    "metal::atomic_" function "_explicit((@metal::atomic_" type " *)word, value, metal::memory_order_relaxed)"
+    "metal::atomic_" function "_explicit((@metal::atomic_" type " *)word, value, "                           \
+                                                                "metal::memory_order_relaxed)"
 static const kni_dialect_atomic atomics[] = {
     {KNI_IR_ADD, KN_I32, ATOMIC("fetch_add", "int")},
     {KNI_IR_ADD, KN_U32, ATOMIC("fetch_add", "uint")},
@@ -105,8 +106,7 @@ static void head(kni_ir_emitter *e)
         kni_ir_emit_pointer(e, i);
         kni_ir_text_add(e->text, " [[buffer(%u)]]", slot++);
     }
-    if (ir->reports)
-        kni_ir_text_add(e->text, "%sdevice int64_t *fault [[buffer(%u)]]", comma(&n), slot++);
+    if (ir->reports) kni_ir_text_add(e->text, "%sdevice int64_t *fault [[buffer(%u)]]", comma(&n), slot++);
     if (ir->param_bytes)
         kni_ir_text_add(e->text, "%sconstant %s_params &p [[buffer(%u)]]", comma(&n), ir->name, slot);
     for (int i = 0; i < KNI_COUNT(positions); i++) {
@@ -132,7 +132,8 @@ const kni_dialect kni_dialect_metal = {
     .no_alias = "",
     .aligned = "__attribute__((aligned(%u))) ",
     .params = "p.",
-    .barrier = "metal::threadgroup_barrier(metal::mem_flags::mem_device | metal::mem_flags::mem_threadgroup);",
+    .barrier =
+        "metal::threadgroup_barrier(metal::mem_flags::mem_device | metal::mem_flags::mem_threadgroup);",
     .shuffle = {"kni_shuffle(", ", (uint32_t)"},
     .suffix = {"L", "UL"},
     .builtins = {[KNI_IR_ITEM] = {"(int64_t)kni_group.x * kni_members.x + kni_member.x"},

@@ -36,7 +36,7 @@ typedef struct kni_dialect {
     bool wide_memory;    /* several elements are read and written at once where they are aligned */
     bool wraps;          /* signed integers wrap, by the options it is compiled with */
     bool no_goto;        /* the language has none */
-    const char *entry; /* what the kernel's definition begins with */
+    const char *entry;   /* what the kernel's definition begins with */
     /* Prints a parallel entry up to its opening brace where parameters are said in another way than C's; else NULL. */
     void (*head)(kni_ir_emitter *e);
     const char
@@ -51,8 +51,8 @@ typedef struct kni_dialect {
     const char *shuffle[2]; /* around the value and between it and the lane's number; NULL: none */
     const char *suffix[2];  /* of i64 and u64 constants */
     const char *builtins[KNI_IR_BUILTINS][3];
-    const char
-        *compare[2]; /* compare and exchange of 32 and 64 bits: word, seen, next; the value is the old one. NULL: none */
+    const char *compare
+        [2]; /* compare and exchange of 32 and 64 bits: word, seen, next; the value is the old one. NULL: none */
     const char *load_word;    /* reads *word so that the compiler does not keep it */
     const char *report;       /* the body of a function that notes `value` in `fault` */
     const char *wide_atomics; /* a line that switches on 64-bit atomics */

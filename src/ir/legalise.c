@@ -30,8 +30,7 @@ static kn_status check_dtype(const kni_ir *ir, const kni_ir_caps *caps, const kn
     bool lacks = (dtype == KN_F64 && !caps->f64) || ((dtype == KN_I64 || dtype == KN_U64) && !caps->i64) ||
                  (kni_is_half(dtype) && !caps->half_storage && !node);
     if (!lacks) return KN_OK;
-    return refuse(ir, node, "%s is of %T, which this %s device does not have", what, dtype,
-                  target(caps));
+    return refuse(ir, node, "%s is of %T, which this %s device does not have", what, dtype, target(caps));
 }
 
 static kn_status check_launch(const kni_ir *ir, const kni_ir_caps *caps)

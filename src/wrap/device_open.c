@@ -48,6 +48,7 @@ static opener openers[MAX_NAMES] = {
     {"cuda", kni_cuda_open, DEVICE_NUMBER},
     {"opencl", kni_opencl_open, DEVICE_NUMBER},
     {"vulkan", kni_vulkan_open, DEVICE_NUMBER},
+    {"metal", kni_metal_open, DEVICE_NUMBER},
 #endif
 };
 #define WHITE " \t\n\r"
@@ -206,7 +207,7 @@ bool kn_device_describe(int32_t n, char *text, size_t bytes)
 {
 #ifndef __wasm__
     static bool (*const kinds[])(int32_t, char *, size_t) = {kni_cuda_describe, kni_opencl_describe,
-                                                             kni_vulkan_describe};
+                                                             kni_vulkan_describe, kni_metal_describe};
     char unused[8];
     if (!text || !bytes) {
         text = unused;
