@@ -68,7 +68,7 @@ static const kni_dialect_function instructions[] = {
 
 #define ATOMIC(function, type)                                                                               \
     "metal::atomic_" function "_explicit((@metal::atomic_" type " *)word, value, "                           \
-                                                                "metal::memory_order_relaxed)"
+    "metal::memory_order_relaxed)"
 static const kni_dialect_atomic atomics[] = {
     {KNI_IR_ADD, KN_I32, ATOMIC("fetch_add", "int")},
     {KNI_IR_ADD, KN_U32, ATOMIC("fetch_add", "uint")},

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #endif
 
-#define OF_METAL "KN_METAL_LIBRARIES", "/System/Library/Frameworks/Metal.framework"
+#define OF_METAL "KN_METAL_LIBRARIES"
 #define OF_CUDA "KN_CUDA_LIBRARIES", "/usr/local/cuda/lib64"
 
 const kni_library_names kni_libraries[KNI_LIBRARY_COUNT] = {
@@ -54,8 +54,14 @@ const kni_library_names kni_libraries[KNI_LIBRARY_COUNT] = {
                             NULL,
                             NULL,
                             {"libvulkan.so.1", "libvulkan.so", "libvulkan.1.dylib"}},
-    [KNI_LIBRARY_OBJC] = {"Objective-C", "metal devices", "macOS itself", OF_METAL, {"libobjc.A.dylib"}},
-    [KNI_LIBRARY_METAL] = {"Metal", "metal devices", "macOS itself", OF_METAL, {"Metal"}},
+    [KNI_LIBRARY_OBJC] =
+        {"Objective-C", "metal devices", "macOS itself", OF_METAL, "/usr/lib", {"libobjc.A.dylib"}},
+    [KNI_LIBRARY_METAL] = {"Metal",
+                           "metal devices",
+                           "macOS itself",
+                           OF_METAL,
+                           "/System/Library/Frameworks/Metal.framework",
+                           {"Metal"}},
     [KNI_LIBRARY_CUDA] = {"CUDA driver", "cuda devices", "NVIDIA's driver", OF_CUDA, {"libcuda.so.1"}},
     [KNI_LIBRARY_NVRTC] = {"NVRTC",
                            "kernels on cuda devices",

@@ -89,9 +89,8 @@ static void *open_library(kni_library_id id)
 }
 
 #define ELSEWHERE                                                                                            \
-    "Metal is a part of macOS on Macs with a GPU of 2016 or later, and there is no other; on this machine "  \
-    "try "                                                                                                   \
-    "cuda, vulkan, opencl or cpu (kiln info lists the devices)"
+    "Metal is a part of macOS and is nowhere else; on this machine try cuda, vulkan, opencl or cpu (kiln "   \
+    "info lists the devices)"
 
 static const char *load_locked(void)
 {
