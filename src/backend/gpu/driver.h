@@ -5,6 +5,7 @@
 #ifndef KNI_GPU_DRIVER_H
 #define KNI_GPU_DRIVER_H
 
+#include "core/backends.h"
 #include "ir/ir.h"
 #include "sched/sched.h"
 #include <kn/backend.h>
@@ -143,17 +144,5 @@ kn_backend *kni_gpu_open(kni_driver *driver);
    lost. `open` makes the driver, NULL after a failure. */
 kn_backend *kni_gpu_open_numbered(const char *kind, const char *argument, int32_t n_inner,
                                   kni_driver *(*open)(int32_t number));
-
-/* Openers of the devices (declared in core/backends.h for the parser of device strings too). */
-kn_backend *kni_cuda_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-kn_backend *kni_opencl_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-kn_backend *kni_vulkan_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-kn_backend *kni_metal_open(const char *argument, kn_backend *const *inner, int32_t n_inner);
-
-/* How many there are and what they are called, for `kiln info`; false past the last. No failure is told. */
-bool kni_cuda_describe(int32_t n, char *text, size_t bytes);
-bool kni_opencl_describe(int32_t n, char *text, size_t bytes);
-bool kni_vulkan_describe(int32_t n, char *text, size_t bytes);
-bool kni_metal_describe(int32_t n, char *text, size_t bytes);
 
 #endif
