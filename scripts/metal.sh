@@ -71,7 +71,7 @@ check() {
     done
 }
 set --
-for kernel in "$work/kernels"/*.metal; do
+for kernel in "$work/kernels"/*.msl; do
     [ -f "$kernel" ] || continue
     set -- "$@" "$kernel"
     if [ $# -eq 64 ]; then

@@ -119,7 +119,7 @@ static void head(kni_ir_emitter *e)
 
 const kni_dialect kni_dialect_metal = {
     .name = "Metal",
-    .ending = "metal",
+    .ending = "msl",
     .basics = basics_metal,
     .instructions = instructions,
     .n_instructions = (int)(sizeof instructions / sizeof *instructions),

@@ -321,7 +321,7 @@ static bool read_options(int argc, char **argv, options *o)
         else
             return false;
     }
-    o->compiles = !strstr(o->device, "cpu") && !strstr(o->device, "ref");
+    o->compiles = strchr(o->device, ':') != NULL; /* a device with a number */
     o->bounds |= o->compiles;
     return o->count >= 0 && o->jobs >= 1 && o->jobs <= MOST_JOBS && o->rounds >= 1 &&
            o->rounds <= MOST_ROUNDS && strlen(o->device) < 100;

@@ -130,11 +130,11 @@ static uint64_t hash_of(const char *text)
 
 static const char *folder(void)
 {
-    static char own[64] = "/tmp/kiln_fake_metal_XXXXXX";
+    static char own[64] = P_tmpdir "/kiln_fake_metal_XXXXXX";
     static bool made;
     const char *given = getenv("FAKE_METAL_FOLDER");
     if (given) return given;
-    if (!made && !mkdtemp(own)) return "/tmp";
+    if (!made && !mkdtemp(own)) return P_tmpdir;
     made = true;
     return own;
 }

@@ -91,7 +91,7 @@ static const struct {
 } dialects[] = {{"c", "txt", &caps_c},
                 {"cuda", "cu", &caps_cuda},
                 {"opencl", "cl", &caps_opencl},
-                {"metal", "metal", &caps_metal},
+                {"metal", "msl", &caps_metal},
                 {"narrow", "cl", &caps_narrow}};
 enum { GOLDEN = sizeof dialects / sizeof *dialects };
 

@@ -5,7 +5,7 @@
 #ifndef KNI_GPU_DRIVER_H
 #define KNI_GPU_DRIVER_H
 
-#include "core/backends.h"
+#include "core/backends.h" /* the openers of the devices */
 #include "ir/ir.h"
 #include "sched/sched.h"
 #include <kn/backend.h>
