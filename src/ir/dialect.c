@@ -4,8 +4,7 @@
 static const kni_dialect *const dialects[KNI_IR_DIALECTS] = {
     [KNI_IR_C] = &kni_dialect_c,           [KNI_IR_CUDA] = &kni_dialect_cuda,
     [KNI_IR_OPENCL] = &kni_dialect_opencl, [KNI_IR_C99] = &kni_dialect_c99,
-    [KNI_IR_SPIRV] = &kni_dialect_spirv,
-    [KNI_IR_METAL] = &kni_dialect_metal,
+    [KNI_IR_SPIRV] = &kni_dialect_spirv,   [KNI_IR_METAL] = &kni_dialect_metal,
 };
 
 const kni_dialect *kni_dialect_of(int dialect)
