@@ -153,10 +153,20 @@ static void plain_loop(kni_ir_emitter *e, const kni_ir_node *node)
     close_braces(e);
 }
 
-/* The same without a jump: the step comes before the condition of the next turn, so that `continue` finds it. */
+/* A loop's condition as statements. */
+static void leave_unless(kni_ir_emitter *e, const kni_ir_node *node)
+{
+    uint32_t condition = node->u.blocks[0];
+    kni_ir_emit_block(e, condition);
+    kni_ir_emit_line(e);
+    kni_ir_emit_add(e, "if (!");
+    kni_ir_emit_value(e, e->ir->nodes[e->ir->blocks[condition].last].a, 0, KNI_LEVEL_PRIMARY);
+    kni_ir_emit_add(e, ") break;\n");
+}
+
+/* Condition and step as statements without a jump: the step comes before the condition of the next turn, so that `continue` finds it. */
 static void turning_loop(kni_ir_emitter *e, const kni_ir_node *node)
 {
-    const kni_ir *ir = e->ir;
     uint32_t number = ++e->labels;
     kni_ir_emit_line(e);
     kni_ir_text_add(e->text, "for (int first%u = 1;; first%u = 0)", number, number);
@@ -166,11 +176,7 @@ static void turning_loop(kni_ir_emitter *e, const kni_ir_node *node)
     open_braces(e);
     kni_ir_emit_block(e, node->u.blocks[2]);
     close_braces(e);
-    kni_ir_emit_block(e, node->u.blocks[0]);
-    kni_ir_emit_line(e);
-    kni_ir_emit_add(e, "if (!");
-    kni_ir_emit_value(e, ir->nodes[ir->blocks[node->u.blocks[0]].last].a, 0, KNI_LEVEL_PRIMARY);
-    kni_ir_emit_add(e, ") break;\n");
+    leave_unless(e, node);
     loop_body(e, node->u.blocks[1], 0);
     close_braces(e);
 }
@@ -178,7 +184,6 @@ static void turning_loop(kni_ir_emitter *e, const kni_ir_node *node)
 /* Condition and step as statements. The body has a block of its own, so that a label may follow it. */
 static void long_loop(kni_ir_emitter *e, const kni_ir_node *node)
 {
-    const kni_ir *ir = e->ir;
     uint32_t step = node->u.blocks[2];
     bool jumps = step && contains_continue(e, node->u.blocks[1]);
     if (jumps && e->dialect->no_goto) {
@@ -189,11 +194,7 @@ static void long_loop(kni_ir_emitter *e, const kni_ir_node *node)
     kni_ir_emit_line(e);
     kni_ir_emit_add(e, "for (;;)");
     open_braces(e);
-    kni_ir_emit_block(e, node->u.blocks[0]);
-    kni_ir_emit_line(e);
-    kni_ir_emit_add(e, "if (!");
-    kni_ir_emit_value(e, ir->nodes[ir->blocks[node->u.blocks[0]].last].a, 0, KNI_LEVEL_PRIMARY);
-    kni_ir_emit_add(e, ") break;\n");
+    leave_unless(e, node);
     if (jumps) {
         kni_ir_emit_line(e);
         kni_ir_emit_add(e, "{\n");

@@ -9,7 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_SELECTORS = 128, MAX_NAMES = 128, MAX_WORK = 1024, SLOTS = 31, FAILED = 5, COMPLETED = 4 };
+enum {
+    MAX_SELECTORS = 128,
+    MAX_NAMES = 128,
+    MAX_WORK = 1024,
+    SLOTS = 31,
+    DEAD = 4096,
+    FAILED = 5,
+    COMPLETED = 4
+};
 
 typedef struct size3 {
     uint64_t width, height, depth;
@@ -55,7 +63,7 @@ typedef struct work {
 
 typedef struct commands {
     object o;
-    work list[MAX_WORK];
+    work *list; /* MAX_WORK */
     int count, state;
     bool committed;
     object *encoder;
@@ -152,6 +160,7 @@ static void end_commands(commands *c)
 {
     for (int i = 0; i < c->count; i++) drop_work(&c->list[i]);
     drop(c->error);
+    free(c->list);
 }
 
 static void release(object *o, const char *s)
@@ -173,7 +182,13 @@ static void release(object *o, const char *s)
         used_bytes -= (long)((buffer *)o)->length;
         free(((buffer *)o)->bytes);
     }
-    o->kind = "Dead"; /* never freed, so that a message to it is noticed */
+    /* Freed only after many more have died, so that a message to it is noticed. */
+    static object *dead[DEAD];
+    static unsigned next;
+    o->kind = "Dead";
+    free(dead[next]);
+    dead[next] = o;
+    next = (next + 1) % DEAD;
 }
 
 enum { POOL = 4096 };
@@ -334,7 +349,10 @@ static uint64_t width(function *p, const char *s)
 static object *new_commands(object *q, const char *s)
 {
     (void)q;
-    return fails(s) ? NULL : autoreleased(make("Commands", sizeof(commands)));
+    if (fails(s)) return NULL;
+    commands *c = make("Commands", sizeof *c);
+    c->list = malloc(MAX_WORK * sizeof *c->list);
+    return autoreleased(c);
 }
 
 static object *new_encoder(commands *c, const char *s)
