@@ -146,16 +146,17 @@ static void run_refused(const kiln_check *k, const operands *o, kn_dtype dtype)
 /* Every 7th f16: scripts/stored.sh and tests/unit/test_stored.c have all, and the neighbours of every code. */
 enum { HALVES = 9363 };
 
-/* One cast on the current device, as bytes in new memory. NULL with kn_last_error(). */
-static void *cast_bytes(const void *data, kn_dtype from, kn_dtype to, int64_t n, bool saturate)
+/* One cast on the current device, as bytes in new memory. NULL with kn_last_error() and its status. */
+static void *cast_bytes(const void *data, kn_dtype from, kn_dtype to, int64_t n, bool saturate,
+                        kn_status *status)
 {
     size_t bytes = (size_t)kn_dtype_bytes(to, n);
     void *out = kiln_allocate(bytes);
     kn_scope scope = kn_scope_begin();
     kn_tensor x = kn_from(data, from, KN_SHAPE(n));
-    kn_status status = kn_read(saturate ? kn_cast_saturate(x, to) : kn_cast(x, to), out, bytes);
+    *status = kn_read(saturate ? kn_cast_saturate(x, to) : kn_cast(x, to), out, bytes);
     kn_scope_end(scope, KN_NONE);
-    if (status == KN_OK) return out;
+    if (*status == KN_OK) return out;
     free(out);
     return NULL;
 }
@@ -168,12 +169,14 @@ static void compare_cast(const kiln_check *k, const void *data, kn_dtype from, k
     snprintf(label, sizeof label, "%s to %s%s", kn_dtype_name(from), kn_dtype_name(to),
              saturate ? ", saturated" : "");
     kiln_check check = {k->run, k->c, label, k->row};
+    kn_status status;
     kn_device_use(k->run->oracle);
-    void *want = cast_bytes(data, from, to, n, saturate);
+    void *want = cast_bytes(data, from, to, n, saturate, &status);
     kn_device_use(k->run->device);
-    void *got = cast_bytes(data, from, to, n, saturate);
-    if (!want || !got) {
-        kiln_result(&check, kn_last_error());
+    void *got = want ? cast_bytes(data, from, to, n, saturate, &status) : NULL;
+    if (!got) {
+        kiln_result_text(&check, "%s%s", status == KN_ERROR_UNSUPPORTED ? "unsupported: " : "",
+                         kn_last_error());
     } else {
         /* As values, since a NaN that comes out may have any bits. */
         kn_scope scope = kn_scope_begin();
@@ -190,6 +193,7 @@ static void compare_cast(const kiln_check *k, const void *data, kn_dtype from, k
 static void run_casts(const kiln_check *k, kn_dtype dtype)
 {
     uint8_t codes[256];
+    kn_status status;
     uint16_t *halves = kiln_allocate(HALVES * sizeof *halves);
     int n = 1 << (kn_dtype_limits(dtype).bits        ? kn_dtype_limits(dtype).bits
                   : dtype == KN_I4 || dtype == KN_U4 ? 4
@@ -200,7 +204,7 @@ static void run_casts(const kiln_check *k, kn_dtype dtype)
         compare_cast(k, codes, dtype, (kn_dtype)d, n, false);
         if (kn_dtype_is_stored((kn_dtype)d)) continue;
         kn_device_use(k->run->oracle);
-        void *values = cast_bytes(halves, KN_F16, (kn_dtype)d, HALVES, false);
+        void *values = cast_bytes(halves, KN_F16, (kn_dtype)d, HALVES, false, &status);
         kn_device_use(k->run->device);
         if (!values) {
             kiln_result(k, kn_last_error());
