@@ -29,7 +29,7 @@ EXCUSED = {
 _INSIDE = ("core", "graph", "ir", "sched", "kernel", "wrap", "backend", "support")
 # A backend's name stands where the backend is defined, in the registry, and as the name of a language that users ask for.
 _REGISTRY = "src/wrap/device_open.c"
-_NUMBERED = "src/core/backends.h"
+_NUMBERED = "src/core/devices.def"
 _COMPARES = r"\b(?:strcmp|strncmp|strcasecmp|memcmp|strstr|\w*(?:same|equal|equals|is_word|by_name|op_find))\s*\("
 _LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
 _OP_SIDE = re.compile(r"\b(?:row|op|record|made_by|info)\b|op_name")
@@ -67,8 +67,7 @@ def words():
 
 def backend_names():
     table = re.search(r"openers\[\w*\] = \{(.*?)\n\};", tree.read(_REGISTRY), re.S).group(1)
-    numbered = re.search(r"KNI_NUMBERED_DEVICES\(F\)(.*?)\n\n", tree.read(_NUMBERED), re.S).group(1)
-    return re.findall(r'\{"(\w+)"', table) + re.findall(r"\bF\((\w+)\)", numbered)
+    return re.findall(r'\{"(\w+)"', table) + re.findall(r"^DEVICE\((\w+),", tree.read(_NUMBERED), re.M)
 
 
 def _is_kernel(name, bare, op):
