@@ -141,6 +141,46 @@ static void products(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* Products of bytes with a side that lasts: of few rows and many, and convolutions, with a zero point of each channel. */
+static void byte_products(void)
+{
+    static const int64_t rows[] = {1, 3, 15, 40};
+    static const struct {
+        kn_shape x, w;
+        kn_conv_integer_args args;
+    } of[] = {{S(1, 6, 17, 19), S(31, 6, 3, 3), {.padding = {1, 1}}},
+              {S(2, 6, 18, 21), S(6, 1, 3, 3), {.stride = {2, 2}, .padding = {1, 1}, .groups = 6}},
+              {S(1, 5, 7, 7), S(16, 5, 1, 1), {.stride = {2, 2}}}};
+    enum { K = 310, N = 141 };
+    kn_scope s = kn_scope_begin();
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+        const kn_dtype dtype = is_signed ? KN_I8 : KN_U8;
+        kn_tensor w = kn_keep(kn_random_int(S(K, N), 0, 128, dtype)),
+                  zero = kn_keep(kn_random_int(S(N), 0, 9, dtype));
+        kn_tensor fixed = kn_keep(kn_cast(kn_cast(w, KN_I32), dtype));
+        kni_lasting(fixed);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            kn_tensor x = kn_keep(kn_random_int(S(rows[i], K), 0, 256, KN_U8));
+            check_equal("bytes", kn_matmul_integer(x, fixed, KN_NONE, zero),
+                        kn_matmul_integer(x, w, KN_NONE, zero));
+        }
+        CHECK(bytes_of_forms(fixed) > K * N);
+        for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+            w = kn_keep(kn_random_int(of[i].w, 0, 128, dtype));
+            zero = kn_keep(kn_random_int(S(of[i].w.dims[0]), 0, 9, dtype));
+            fixed = kn_keep(kn_cast(kn_cast(w, KN_I32), dtype));
+            kni_lasting(fixed);
+            kn_tensor x = kn_keep(kn_random_int(of[i].x, 0, 256, KN_U8)),
+                      x_zero = kn_keep(kn_scalar(7, KN_U8));
+            for (int run = 0; run < 2; run++)
+                check_equal("convolutions of bytes", kn_conv_integer(x, fixed, x_zero, zero, &of[i].args),
+                            kn_conv_integer(x, w, x_zero, zero, &of[i].args));
+            CHECK(bytes_of_forms(fixed) > 0);
+        }
+    }
+    kn_scope_end(s, KN_NONE);
+}
+
 /* A lasting tensor is written over by nothing, and its forms end with it. */
 static void lasts_and_ends(void)
 {
@@ -171,6 +211,7 @@ int main(void)
         for (size_t i = 0; i < sizeof geometries / sizeof *geometries; i++) convolutions(&geometries[i]);
         shared_weights();
         products();
+        byte_products();
         lasts_and_ends();
     }
     CHECK(kn_shutdown() == 0);

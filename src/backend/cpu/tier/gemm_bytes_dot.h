@@ -99,12 +99,34 @@ UNPACK(high_bytes, unpackhi_epi8)
 UNPACK(low_pairs, unpacklo_epi16)
 UNPACK(high_pairs, unpackhi_epi16)
 
-/* The quads of all columns, their lanes out of order. */
-INLINE void read_quads(vec out[PARTS], const uint8_t *b, const int64_t at[4], vec flips)
+/* The first `columns` bytes of a row. */
+INLINE vec load_columns(const uint8_t *b, int64_t columns)
+{
+    if (columns >= 2 * COLUMNS) return vec_load(b);
+#if defined(KNI_TIER_V4)
+    return _mm512_maskz_loadu_epi8(((__mmask64)1 << columns) - 1, b);
+#else
+    uint8_t row[2 * COLUMNS] = {0};
+    memcpy(row, b, (size_t)columns);
+    return vec_load(row);
+#endif
+}
+
+/* Where row k begins. */
+INLINE int64_t row_of(const int64_t *offsets, int64_t row, int64_t k)
+{
+    return offsets ? offsets[k] : k * row;
+}
+
+/* The quads of all columns, their lanes out of order, from row k of `rows` on; behind the last there are zeros. */
+INLINE void read_quads(vec out[PARTS], const uint8_t *b, const int64_t *offsets, int64_t row, int64_t k,
+                       int64_t rows, int64_t columns, vec flips)
 {
     vec r[4];
     UNROLL
-    for (int t = 0; t < 4; t++) r[t] = vec_flipped(vec_load(b + at[t]), flips);
+    for (int t = 0; t < 4; t++)
+        r[t] = k + t < rows ? vec_flipped(load_columns(b + row_of(offsets, row, k + t), columns), flips)
+                            : vec_zero();
     const vec low01 = low_bytes(r[0], r[1]), high01 = high_bytes(r[0], r[1]);
     const vec low23 = low_bytes(r[2], r[3]), high23 = high_bytes(r[2], r[3]);
     out[0] = low_pairs(low01, low23);
@@ -113,32 +135,37 @@ INLINE void read_quads(vec out[PARTS], const uint8_t *b, const int64_t at[4], ve
     out[3] = high_pairs(high01, high23);
 }
 
-/* Where four rows begin. */
-INLINE void find_rows(int64_t at[4], const int64_t *offsets, int64_t row, int64_t q)
+INLINE void put_quads(char *first, char *second, vec v[PARTS])
 {
-    for (int t = 0; t < 4; t++) at[t] = offsets ? offsets[4 * q + t] : (4 * q + t) * row;
+    order_lanes(v);
+    UNROLL
+    for (int i = 0; i < VECTORS; i++) {
+        vec_store(first + i * LANES * 4, v[i]);
+        vec_store(second + i * LANES * 4, v[VECTORS + i]);
+    }
 }
 
 static void pack_two(void *first, void *second, const uint8_t *b, const int64_t *offsets, int64_t row,
-                     int64_t quads, uint8_t flip)
+                     int64_t k, int64_t columns, uint8_t flip)
 {
     const vec flips = vec_all((int32_t)(flip * 0x01010101u));
-    for (int64_t q = 0; q < quads; q++) {
-        int64_t at[4];
-        vec v[PARTS];
-        find_rows(at, offsets, row, q);
-        read_quads(v, b, at, flips);
-        order_lanes(v);
-        for (int i = 0; i < VECTORS; i++) {
-            vec_store((char *)first + (q * VECTORS + i) * LANES * 4, v[i]);
-            vec_store((char *)second + (q * VECTORS + i) * LANES * 4, v[VECTORS + i]);
-        }
+    const int64_t whole = columns >= 2 * COLUMNS ? k / 4 : 0, step = COLUMNS * 4;
+    vec v[PARTS];
+    int64_t q = 0;
+    for (; q < whole; q++) {
+        read_quads(v, b, offsets, row, 4 * q, 4 * q + 4, 2 * COLUMNS, flips);
+        put_quads((char *)first + q * step, (char *)second + q * step, v);
+    }
+    for (; 4 * q < k; q++) {
+        read_quads(v, b, offsets, row, 4 * q, k, columns, flips);
+        put_quads((char *)first + q * step, (char *)second + q * step, v);
     }
 }
 
 /* The sums of rows `rows` of a panel, and of the columns behind them. */
-DOT_PRODUCTS INLINE void few_rows(const char *a, const uint8_t *b, int64_t row, int64_t quads, uint8_t flip,
-                                  int32_t *sums, int32_t *column_sums, const int rows)
+DOT_PRODUCTS INLINE void few_rows(const char *a, const uint8_t *b, const int64_t *offsets, int64_t row,
+                                  int64_t k, uint8_t flip, int32_t *sums, int32_t *column_sums,
+                                  const int rows)
 {
     const vec flips = vec_all((int32_t)(flip * 0x01010101u)), ones = vec_all(0x01010101);
     vec s[KNI_GEMM_I8_FEW][PARTS], columns[PARTS];
@@ -148,11 +175,12 @@ DOT_PRODUCTS INLINE void few_rows(const char *a, const uint8_t *b, int64_t row, 
         UNROLL
         for (int i = 0; i < rows; i++) s[i][p] = vec_zero();
     }
-    for (int64_t q = 0; q < quads; q++, a += ROWS * 4) {
-        int64_t at[4];
+    for (int64_t at = 0; at < k; at += 4, a += ROWS * 4) {
         vec v[PARTS];
-        find_rows(at, NULL, row, q);
-        read_quads(v, b, at, flips);
+        if (at + 4 <= k)
+            read_quads(v, b, offsets, row, at, at + 4, 2 * COLUMNS, flips);
+        else
+            read_quads(v, b, offsets, row, at, k, 2 * COLUMNS, flips);
         UNROLL
         for (int p = 0; p < PARTS; p++) columns[p] = quads_of(columns[p], ones, v[p]);
         UNROLL
@@ -171,21 +199,21 @@ DOT_PRODUCTS INLINE void few_rows(const char *a, const uint8_t *b, int64_t row, 
     }
 }
 
-DOT_PRODUCTS static void few(const void *panel, const uint8_t *b, int64_t row, int64_t quads, int rows,
-                             uint8_t flip, int32_t *sums, int32_t *column_sums)
+DOT_PRODUCTS static void few(const void *panel, const uint8_t *b, const int64_t *offsets, int64_t row,
+                             int64_t k, int rows, uint8_t flip, int32_t *sums, int32_t *column_sums)
 {
     switch (rows) {
     case 1:
-        few_rows(panel, b, row, quads, flip, sums, column_sums, 1);
+        few_rows(panel, b, offsets, row, k, flip, sums, column_sums, 1);
         break;
     case 2:
-        few_rows(panel, b, row, quads, flip, sums, column_sums, 2);
+        few_rows(panel, b, offsets, row, k, flip, sums, column_sums, 2);
         break;
     case 3:
-        few_rows(panel, b, row, quads, flip, sums, column_sums, 3);
+        few_rows(panel, b, offsets, row, k, flip, sums, column_sums, 3);
         break;
     default:
-        few_rows(panel, b, row, quads, flip, sums, column_sums, 4);
+        few_rows(panel, b, offsets, row, k, flip, sums, column_sums, 4);
     }
 }
 
@@ -265,10 +293,8 @@ const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8_dot) = {.tile_rows = ROWS,
                                                           .gather = gather_quads,
                                                           .column_sums = sum_quads,
                                                           .tile = quads_tile,
-                                                          .finish = finish,
+                                                          .end = end_rows,
                                                           .taps = lone_row,
-                                                          .scale = scale,
-                                                          .to_reals = to_reals,
                                                           .pack_two = pack_two,
                                                           .pack_turned = pack_turned,
                                                           .few = few,

@@ -117,5 +117,32 @@ static void combine(float *restrict a, const float *restrict b, int64_t n, bool 
         for (int64_t i = 0; i < n; i++) a[i] += b[i];
 }
 
-const kni_quantize_kernels KNI_TIER_FN(kni_quantize_f32) = {range,      to_bytes, dot,
-                                                            dot_blocks, to_reals, combine};
+static void look_up(uint8_t *y, const uint8_t *x, int64_t n, uint8_t flip, const uint8_t *table)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = table[x[i] ^ flip];
+}
+
+#if defined(KNI_TIER_V4)
+#include <immintrin.h>
+
+/* The highest bit of a byte chooses between two tables of 128. */
+__attribute__((target("avx512vbmi"))) static void permute(uint8_t *y, const uint8_t *x, int64_t n,
+                                                          uint8_t flip, const uint8_t *table)
+{
+    const __m512i flips = _mm512_set1_epi8((char)flip);
+    __m512i t[4];
+    for (int i = 0; i < 4; i++) t[i] = _mm512_loadu_si512(table + 64 * i);
+    for (int64_t i = 0; i < n; i += 64) {
+        const __mmask64 left = n - i < 64 ? ((__mmask64)1 << (n - i)) - 1 : ~(__mmask64)0;
+        const __m512i at = _mm512_xor_si512(_mm512_maskz_loadu_epi8(left, x + i), flips);
+        const __m512i low = _mm512_permutex2var_epi8(t[0], at, t[1]),
+                      high = _mm512_permutex2var_epi8(t[2], at, t[3]);
+        _mm512_mask_storeu_epi8(y + i, left, _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), low, high));
+    }
+}
+#else
+#define permute NULL
+#endif
+
+const kni_quantize_kernels KNI_TIER_FN(kni_quantize_f32) = {range,    to_bytes, dot,     dot_blocks,
+                                                            to_reals, combine,  look_up, permute};
