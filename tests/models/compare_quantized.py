@@ -118,7 +118,17 @@ def single(m, x="x"):
     return x
 
 
-NETWORKS = {"cnn": (cnn, {"x": [2, 3, 45, 50]}), "transformer": (transformer, {"x": [2, 24, 64]}), "lstm": (lstm, {"x": [9, 2, 20]}),
+def decoder(m, x="x", size=1024):
+    """Layers of a language model that sees one word, or a few."""
+    for _ in range(2):
+        gate, up = (m.op("MatMul", x, m.weight(size, 3 * size)) for _ in range(2))
+        y = m.op("Mul", m.op("Mul", gate, m.op("Sigmoid", gate)), up)
+        x = m.op("Add", x, m.op("MatMul", y, m.weight(3 * size, size)))
+    return x
+
+
+NETWORKS = {"decoder": (decoder, {"x": [1, 1, 1024]}), "decoder_few": (decoder, {"x": [1, 7, 1024]}), "decoder_many": (decoder, {"x": [1, 64, 1024]}),
+            "cnn": (cnn, {"x": [2, 3, 45, 50]}), "transformer": (transformer, {"x": [2, 24, 64]}), "lstm": (lstm, {"x": [9, 2, 20]}),
             "single": (single, {"x": [1, 75]}), "wide_cnn": (lambda m: cnn(m, wide=64), {"x": [1, 3, 160, 160]}),
             "large_transformer": (lambda m: transformer(m, size=256, heads=4, length=64), {"x": [1, 64, 256]})}
 

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef KNI_TIER_V4
+#include <immintrin.h>
+#endif
 
 #ifdef KNI_NORM_F64
 typedef double real;
@@ -57,9 +60,14 @@ typedef struct lanes {
 
 static inline vec load(const real *p, int part) { return ((const vec_in_memory *)p)[part]; }
 
+/* a > b ? a : b */
 static inline vec larger(vec a, vec b)
 {
-#ifdef VECTOR_BYTES
+#if defined(KNI_TIER_V4) && defined(KNI_NORM_F64)
+    return (vec)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif defined(KNI_TIER_V4)
+    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(VECTOR_BYTES)
     vec_bits mask = (vec_bits)(a > b);
     return (vec)(((vec_bits)a & mask) | ((vec_bits)b & ~mask));
 #else
@@ -119,12 +127,14 @@ static inline real row_max(const real *x, int64_t n)
     int64_t k = 0;
     if (n >= LANES) {
         lanes top;
-        for (int v = 0; v < VECTORS; v++) top.part[v] = load(x, v);
+        for (int v = 0; v < VECTORS; v++) top.part[v] = larger(load(x, v), (vec){0} - REAL_INFINITY);
         for (k = LANES; k + LANES <= n; k += LANES)
             for (int v = 0; v < VECTORS; v++) top.part[v] = larger(load(x + k, v), top.part[v]);
         real lane[LANES];
         memcpy(lane, &top, sizeof lane);
-        for (int l = 0; l < LANES; l++) most = lane[l] > most ? lane[l] : most;
+        for (int width = LANES / 2; width > 0; width /= 2)
+            for (int l = 0; l < width; l++) lane[l] = lane[l + width] > lane[l] ? lane[l + width] : lane[l];
+        most = lane[0];
     }
     for (; k < n; k++) most = x[k] > most ? x[k] : most;
     return most;

@@ -1,8 +1,8 @@
-/* Quantizing f32 by one tier: extremes, bytes, and products of reals with bytes. All but the products give the same bits on all tiers. */
+/* Quantizing f32 by one tier: extremes, bytes and back. All tiers give the same bits. */
 #include "backend/cpu/quantize_kernels.h"
 #include <string.h>
 
-enum { LANES = 64, DOT_LANES = 32 };
+enum { LANES = 64 };
 
 static bool range(const float *x, int64_t n, float bounds[2])
 {
@@ -45,58 +45,6 @@ static void to_bytes(uint8_t *restrict y, const float *restrict x, int64_t n, bo
         v = v < high ? v : high;
         y[i] = (uint8_t)(int32_t)v;
     }
-}
-
-#define DEFINE_DOT(name, type)                                                                               \
-    static float name(const float *restrict x, const type *restrict w, int64_t k, float zero)                \
-    {                                                                                                        \
-        float s[DOT_LANES] = {0}, sum = 0;                                                                   \
-        int64_t i = 0;                                                                                       \
-        for (; i + DOT_LANES <= k; i += DOT_LANES)                                                           \
-            for (int l = 0; l < DOT_LANES; l++) s[l] += x[i + l] * ((float)w[i + l] - zero);                 \
-        for (int half = DOT_LANES / 2; half > 0; half /= 2)                                                  \
-            for (int l = 0; l < half; l++) s[l] += s[l + half];                                              \
-        for (; i < k; i++) sum += x[i] * ((float)w[i] - zero);                                               \
-        return s[0] + sum;                                                                                   \
-    }
-DEFINE_DOT(dot_unsigned, uint8_t)
-DEFINE_DOT(dot_signed, int8_t)
-
-enum { BLOCK_LANES = 16 };
-
-/* What a block sums is scaled lane by lane. */
-#define DEFINE_BLOCKS(name, type)                                                                            \
-    static float name(const float *restrict x, const type *restrict w, int64_t k, int64_t block,             \
-                      const float *restrict scales, const float *restrict zeros, int64_t zero_step)          \
-    {                                                                                                        \
-        float s[BLOCK_LANES] = {0};                                                                          \
-        for (int64_t b = 0, from = 0; from < k; b++, from += block) {                                        \
-            const int64_t end = from + block < k ? from + block : k;                                         \
-            const float zero = zeros[b * zero_step], scale = scales[b];                                      \
-            float t[BLOCK_LANES] = {0};                                                                      \
-            int64_t i = from;                                                                                \
-            for (; i + BLOCK_LANES <= end; i += BLOCK_LANES)                                                 \
-                for (int l = 0; l < BLOCK_LANES; l++) t[l] += x[i + l] * ((float)w[i + l] - zero);           \
-            for (int l = 0; i < end; i++, l++) t[l] += x[i] * ((float)w[i] - zero);                          \
-            for (int l = 0; l < BLOCK_LANES; l++) s[l] += scale * t[l];                                      \
-        }                                                                                                    \
-        for (int half = BLOCK_LANES / 2; half > 0; half /= 2)                                                \
-            for (int l = 0; l < half; l++) s[l] += s[l + half];                                              \
-        return s[0];                                                                                         \
-    }
-DEFINE_BLOCKS(blocks_unsigned, uint8_t)
-DEFINE_BLOCKS(blocks_signed, int8_t)
-
-static float dot_blocks(const float *x, const uint8_t *w, int64_t k, int64_t block, bool is_signed,
-                        const float *scales, const float *zeros, int64_t zero_step)
-{
-    if (is_signed) return blocks_signed(x, (const int8_t *)w, k, block, scales, zeros, zero_step);
-    return blocks_unsigned(x, w, k, block, scales, zeros, zero_step);
-}
-
-static float dot(const float *x, const uint8_t *w, int64_t k, bool is_signed, float zero)
-{
-    return is_signed ? dot_signed(x, (const int8_t *)w, k, zero) : dot_unsigned(x, w, k, zero);
 }
 
 static void to_reals(float *restrict y, const uint8_t *restrict w, int64_t k, bool is_signed, float zero,
@@ -144,5 +92,5 @@ __attribute__((target("avx512vbmi"))) static void permute(uint8_t *y, const uint
 #define permute NULL
 #endif
 
-const kni_quantize_kernels KNI_TIER_FN(kni_quantize_f32) = {range,    to_bytes, dot,     dot_blocks,
-                                                            to_reals, combine,  look_up, permute};
+const kni_quantize_kernels KNI_TIER_FN(kni_quantize_f32) = {range,   to_bytes, to_reals,
+                                                            combine, look_up,  permute};
