@@ -127,7 +127,7 @@ def decoder(m, x="x", size=1024):
     return x
 
 
-NETWORKS = {"decoder": (decoder, {"x": [1, 1, 1024]}), "decoder_few": (decoder, {"x": [1, 7, 1024]}), "decoder_many": (decoder, {"x": [1, 64, 1024]}),
+NETWORKS = {"wide_lstm": (lambda m: lstm(m, ins=80, size=256), {"x": [40, 1, 80]}), "decoder": (decoder, {"x": [1, 1, 1024]}), "decoder_few": (decoder, {"x": [1, 7, 1024]}), "decoder_many": (decoder, {"x": [1, 64, 1024]}),
             "cnn": (cnn, {"x": [2, 3, 45, 50]}), "transformer": (transformer, {"x": [2, 24, 64]}), "lstm": (lstm, {"x": [9, 2, 20]}),
             "single": (single, {"x": [1, 75]}), "wide_cnn": (lambda m: cnn(m, wide=64), {"x": [1, 3, 160, 160]}),
             "large_transformer": (lambda m: transformer(m, size=256, heads=4, length=64), {"x": [1, 64, 256]})}

@@ -6,6 +6,7 @@
 #include "support/check.h"
 #include "support/tiers.h"
 #include <kn/contraction.h>
+#include <kn/functional.h>
 
 typedef struct {
     const char *name;
@@ -181,6 +182,31 @@ static void byte_products(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* Weights of cells over sequences: both are packed once, also where a step is all there is. The bits are those of weights that are packed anew. */
+static void sequences(void)
+{
+    static const int64_t steps[] = {1, 9};
+    typedef kn_recurrent_result function(kn_tensor x, kn_tensor w, kn_tensor h,
+                                         const kn_recurrent_args *args);
+    static function *const cells[] = {kn_lstm, kn_gru};
+    enum { INS = 21, HIDDEN = 37 };
+    kn_scope s = kn_scope_begin();
+    for (int cell = 0; cell < 2; cell++) {
+        const int64_t gates = (4 - cell) * HIDDEN;
+        kn_tensor w = kn_keep(kn_random_normal(S(1, gates, INS), 0, 0.3, KN_F32)),
+                  h = kn_keep(kn_random_normal(S(1, gates, HIDDEN), 0, 0.3, KN_F32));
+        kn_tensor fixed_w = kn_keep(copy_of(w)), fixed_h = kn_keep(copy_of(h));
+        kni_lasting(fixed_w);
+        kni_lasting(fixed_h);
+        for (int i = 0; i < 4; i++) {
+            kn_tensor x = kn_keep(kn_random_normal(S(steps[i % 2], 2, INS), 0, 0.3, KN_F32));
+            check_equal("sequence", cells[cell](x, fixed_w, fixed_h, NULL).y, cells[cell](x, w, h, NULL).y);
+        }
+        CHECK(bytes_of_forms(fixed_w) > 4 * gates * INS && bytes_of_forms(fixed_h) > 4 * gates * HIDDEN);
+    }
+    kn_scope_end(s, KN_NONE);
+}
+
 /* A lasting tensor is written over by nothing, and its forms end with it. */
 static void lasts_and_ends(void)
 {
@@ -212,6 +238,7 @@ int main(void)
         shared_weights();
         products();
         byte_products();
+        sequences();
         lasts_and_ends();
     }
     CHECK(kn_shutdown() == 0);
