@@ -27,6 +27,7 @@ typedef struct kni_gemm_i8_end {
     int n_segments;
     /* sums[i][j] -= column_zeros[j] row_sums[i] + row_zeros[i] column_terms[j]; row_sums and row_zeros may be NULL: no such zeros */
     const int32_t *row_sums, *row_zeros, *column_zeros, *column_terms;
+    bool one_zero; /* column_zeros are all the same */
     /* Of the first row and those behind it, or of the columns. The result is sums + bias, (sums + bias) scale + shift, or
        round((sums + bias) scale) + zero within low .. high. */
     bool of_rows;

@@ -85,6 +85,7 @@ void kni_gemm_i8_write(const kni_gemm_i8_product *p, const kni_gemm_i8_target *t
                          .row_sums = t->has_zeros ? p->row_sums + at : NULL,
                          .row_zeros = p->has_row_zeros ? p->row_zeros + at : NULL,
                          .column_zeros = t->zeros,
+                         .one_zero = !g->b_zero || !g->b_zero_step,
                          .column_terms = t->terms,
                          .of_rows = g->of_rows,
                          .bias = t->bias,

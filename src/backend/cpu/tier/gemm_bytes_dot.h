@@ -1,31 +1,89 @@
 /* Products of bytes with instructions that sum four of them: the part of gemm_bytes.c that only such processors run. */
 
-static void pack_quads(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
-                       uint8_t flip, int32_t *sums)
+/* One row of a panel: its quads from q on; returns the sum of their bytes. */
+static int32_t pack_row(char *out, const uint8_t *from, int64_t col, int64_t k, int64_t q, uint8_t flip)
 {
     const int64_t whole = col == 1 ? k / 4 : 0;
     const uint32_t flips = flip * 0x01010101u;
-    for (int64_t i = 0; i < ROWS; i++) {
-        const uint8_t *from = a + (i < rows ? i * row : 0);
-        char *out = (char *)to + i * 4;
-        int32_t sum = 0;
-        if (i >= rows) {
-            for (int64_t q = 0; q < (k + 3) / 4; q++) memset(out + q * ROWS * 4, 0, 4);
-            sums[i] = 0;
-            continue;
-        }
-        for (int64_t q = 0; q < whole; q++) {
-            const uint32_t word = (uint32_t)word_at(from + 4 * q) ^ flips;
-            memcpy(out + q * ROWS * 4, &word, 4);
-        }
-        for (int64_t t = 0; t < whole * 4; t++) sum += (int8_t)(from[t] ^ flip);
-        for (int64_t q = whole; q < (k + 3) / 4; q++) {
-            uint8_t quad[4];
-            read_quad(quad, from + 4 * q * col, col, k - 4 * q, flip, &sum);
-            memcpy(out + q * ROWS * 4, quad, 4);
-        }
-        sums[i] = sum;
+    int32_t sum = 0;
+    for (int64_t t = 4 * q; t < whole * 4; t++) sum += (int8_t)(from[t] ^ flip);
+    for (; q < whole; q++) {
+        const uint32_t word = (uint32_t)word_at(from + 4 * q) ^ flips;
+        memcpy(out + q * ROWS * 4, &word, 4);
     }
+    for (; q < (k + 3) / 4; q++) {
+        uint8_t quad[4];
+        read_quad(quad, from + 4 * q * col, col, k - 4 * q, flip, &sum);
+        memcpy(out + q * ROWS * 4, quad, 4);
+    }
+    return sum;
+}
+
+#if defined(KNI_TIER_V4)
+/* Words 16 by 16. */
+INLINE void turn_panel(vec r[16])
+{
+    vec t[16];
+    UNROLL
+    for (int i = 0; i < 16; i += 4) {
+        const vec a = _mm512_unpacklo_epi32(r[i], r[i + 1]), b = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+        const vec c = _mm512_unpacklo_epi32(r[i + 2], r[i + 3]),
+                  d = _mm512_unpackhi_epi32(r[i + 2], r[i + 3]);
+        t[i] = _mm512_unpacklo_epi64(a, c);
+        t[i + 1] = _mm512_unpackhi_epi64(a, c);
+        t[i + 2] = _mm512_unpacklo_epi64(b, d);
+        t[i + 3] = _mm512_unpackhi_epi64(b, d);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        const vec a = _mm512_shuffle_i32x4(t[i], t[4 + i], 0x44),
+                  b = _mm512_shuffle_i32x4(t[i], t[4 + i], 0xee);
+        const vec c = _mm512_shuffle_i32x4(t[8 + i], t[12 + i], 0x44),
+                  d = _mm512_shuffle_i32x4(t[8 + i], t[12 + i], 0xee);
+        r[i] = _mm512_shuffle_i32x4(a, c, 0x88);
+        r[4 + i] = _mm512_shuffle_i32x4(a, c, 0xdd);
+        r[8 + i] = _mm512_shuffle_i32x4(b, d, 0x88);
+        r[12 + i] = _mm512_shuffle_i32x4(b, d, 0xdd);
+    }
+}
+
+/* The quads of many rows in order, 16 quads at a time, and their sums; returns how many quads. */
+DOT_PRODUCTS static int64_t pack_rows_at_once(char *to, const uint8_t *a, int64_t row, int64_t rows,
+                                              int64_t k, uint8_t flip, int32_t *sums)
+{
+    const vec flips = vec_all((int32_t)(flip * 0x01010101u)), ones = vec_all(0x01010101);
+    const __mmask16 used = (__mmask16)((1 << ROWS) - 1);
+    const int64_t quads = k / 64 * 16;
+    vec total = vec_zero();
+    for (int64_t q = 0; q < quads; q += 16) {
+        vec r[16];
+        UNROLL
+        for (int i = 0; i < 16; i++)
+            r[i] = i < rows ? vec_flipped(vec_load(a + i * row + 4 * q), flips) : vec_zero();
+        turn_panel(r);
+        UNROLL
+        for (int i = 0; i < 16; i++) {
+            total = _mm512_dpbusd_epi32(total, ones, r[i]);
+            _mm512_mask_storeu_epi32(to + (q + i) * ROWS * 4, used, r[i]);
+        }
+    }
+    _mm512_mask_storeu_epi32(sums, used, total);
+    return quads;
+}
+#endif
+
+static void pack_quads(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
+                       uint8_t flip, int32_t *sums)
+{
+    int64_t done = 0;
+    for (int64_t i = 0; i < ROWS; i++) sums[i] = 0;
+#if defined(KNI_TIER_V4)
+    if (col == 1 && rows > 3) done = pack_rows_at_once(to, a, row, rows, k, flip, sums);
+#endif
+    for (int64_t i = 0; i < rows; i++)
+        sums[i] += pack_row((char *)to + i * 4, a + i * row, col, k, done, flip);
+    for (int64_t i = rows; i < ROWS; i++)
+        for (int64_t q = done; q < (k + 3) / 4; q++) memset((char *)to + q * ROWS * 4 + i * 4, 0, 4);
 }
 
 static void interleave_quads(void *to, const uint8_t *const rows[4], uint8_t flip)

@@ -61,6 +61,7 @@ INLINE void end_as(const kni_gemm_i8_end *e, const int32_t *sums, int rows, cons
 {
     end_columns c;
     vec taken[VECTORS] = {vec_zero(), vec_zero()}, x[VECTORS];
+    const bool one_zero = e->row_sums && e->one_zero;
     load_end(&c, e);
     for (int i = 0; i < rows; i++) {
         if (e->row_zeros && (i == 0 || e->row_zeros[i] != e->row_zeros[i - 1]))
@@ -72,9 +73,13 @@ INLINE void end_as(const kni_gemm_i8_end *e, const int32_t *sums, int rows, cons
                 c.scale[v] = _mm512_set1_ps(e->scale[i]);
                 c.shift[v] = _mm512_set1_ps(e->shift[i]);
             }
+        const vec zero =
+            vec_all(one_zero ? (int32_t)((uint32_t)*e->column_zeros * (uint32_t)e->row_sums[i]) : 0);
         for (int v = 0; v < VECTORS; v++) {
             x[v] = _mm512_add_epi32(vec_load(sums + i * COLUMNS + v * LANES), c.bias[v]);
-            if (e->row_sums)
+            if (one_zero)
+                x[v] = _mm512_sub_epi32(x[v], zero);
+            else if (e->row_sums)
                 x[v] = _mm512_sub_epi32(x[v], _mm512_mullo_epi32(c.zeros[v], vec_all(e->row_sums[i])));
             if (e->row_zeros) x[v] = _mm512_sub_epi32(x[v], taken[v]);
             if (result == KNI_GEMM_I8_REALS)
