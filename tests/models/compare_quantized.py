@@ -144,11 +144,11 @@ class Reader(q.CalibrationDataReader):
 TYPES = {"u8": q.QuantType.QUInt8, "s8": q.QuantType.QInt8}
 
 
-def static(kind, activation, weight, channels):
+def static(kind, activation, weight, channels, **options):
     def make(source, target, inputs):
         formats = {"qdq": q.QuantFormat.QDQ, "qoperator": q.QuantFormat.QOperator}
         q.quantize_static(source, target, Reader(inputs, np.random.default_rng(3)), quant_format=formats[kind], per_channel=channels,
-                          activation_type=TYPES[activation], weight_type=TYPES[weight])
+                          activation_type=TYPES[activation], weight_type=TYPES[weight], extra_options=options)
     return make
 
 
@@ -171,6 +171,9 @@ def in_blocks(bits, symmetric, block):
 
 WAYS = {f"{kind}_{a}{w}{'_channels' if c else ''}": static(kind, a, w, c) for kind in ("qdq", "qoperator")
         for a, w in (("u8", "s8"), ("s8", "s8"), ("u8", "u8")) for c in (False, True)}
+# As other exporters write it: weights as floats between both operators, biases as floats, zero points of 0.
+WAYS.update({"weight_pairs": static("qdq", "s8", "s8", True, AddQDQPairToWeight=True), "float_bias": static("qdq", "s8", "s8", True, QuantizeBias=False),
+             "symmetric": static("qdq", "s8", "s8", True, ActivationSymmetric=True, WeightSymmetric=True, QuantizeBias=False, AddQDQPairToWeight=True)})
 WAYS.update({f"dynamic_{w}{'_channels' if c else ''}": dynamic(w, c) for w in ("u8", "s8") for c in (False, True)})
 WAYS.update({"blocks_4": in_blocks(4, True, 32), "blocks_4_zeros": in_blocks(4, False, 16), "blocks_8": in_blocks(8, False, 32)})
 
