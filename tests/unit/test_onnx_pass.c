@@ -328,6 +328,14 @@ static const row quantized[] = {
      "x f32[1,2,5,5]; " BYTES OF_CHANNELS
      "l = f32 0; h = f32 6; a = Conv(b, w); e = Clip(a, l, h); " BACK("none"),
      "QuantizeLinear DequantizeLinear DequantizeLinear Conv Clip QuantizeLinear DequantizeLinear"},
+    {QUANTIZED, /* signed bytes, of which the lowest is 0 */
+     "x f32[1,2,5,5]; s = f32 0.0625; z = i8 10; t = f32 0.25; least = i8 -128; q = QuantizeLinear(x, s, z); "
+     "b = DequantizeLinear(q, s, z); " OF_CHANNELS "a = Conv(b, w); e = Relu(a); " BACK("least"),
+     "QuantizeLinear QLinearConv DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[1,2,4,4]; s = f32 0.0625; z = i8 -3; q = QuantizeLinear(x, s, z); b = DequantizeLinear(q, s, z); "
+     "e = MaxPool(b) kernel_shape=2,2; f = QuantizeLinear(e, s, z); y = DequantizeLinear(f, s, z); > y",
+     "QuantizeLinear MaxPool DequantizeLinear"},
     {QUANTIZED, /* a bias of floats */
      "x f32[1,2,5,5]; " BYTES OF_CHANNELS "d = f32[3] 0.125 -0.078125 37.5; e = Conv(b, w, d); " BACK("z"),
      "QuantizeLinear QLinearConv DequantizeLinear"},

@@ -256,7 +256,7 @@ static void visit_constant(kni_edit *p, kni_onnx_node *node)
     void *data;
     if (!kni_edit_is(node, "QuantizeLinear") || !read_scaling(p, node, &q)) return;
     const kni_onnx_tensor *t = kni_edit_constant(p, q.x);
-    if (!t || t->type != KNI_ONNX_FLOAT || !q.zeros || !is_byte(q.type)) return;
+    if (!t || t->type != KNI_ONNX_FLOAT || !q.zeros || !is_byte(q.type) || p->given[node->out[0]]) return;
     const int64_t axis = q.axis < 0 ? q.axis + t->rank : q.axis;
     int64_t inner = 1, n = q.scales->count;
     if (!is_single(&q)) {
@@ -275,7 +275,12 @@ static void visit_constant(kni_edit *p, kni_onnx_node *node)
         number = number < low + 255 ? number : low + 255;
         ((uint8_t *)data)[i] = (uint8_t)(int32_t)number;
     }
-    if (value >= 0) kni_edit_forward(p, node->out[0], value);
+    if (value < 0) return;
+    kni_onnx_value *result = &p->model->values[node->out[0]];
+    result->initializer = p->model->values[value].initializer;
+    result->node = -1;
+    kni_edit_remove(p, node);
+    p->changes++;
 }
 
 static void visit_quantize(kni_edit *p, kni_onnx_node *node)
