@@ -165,6 +165,12 @@ static void test_products(void)
     test_conv(KN_SHAPE(2, 40, 9, 9), KN_SHAPE(33, 40, 1, 1), &(kn_conv_integer_args){.groups = 1});
     test_conv(KN_SHAPE(1, 3, 4, 4), KN_SHAPE(5, 3, 4, 4),
               &(kn_conv_integer_args){.stride = {3, 3}, .padding = {2, 2}});
+    test_conv(KN_SHAPE(1, 5, 15, 14), KN_SHAPE(5, 1, 5, 5),
+              &(kn_conv_integer_args){.stride = {2, 2}, .padding = {2, 2}, .groups = 5});
+    test_conv(KN_SHAPE(1, 4, 30, 31), KN_SHAPE(8, 2, 3, 3),
+              &(kn_conv_integer_args){.stride = {2, 3}, .padding = {1, 4}, .dilation = {3, 2}, .groups = 2});
+    test_conv(KN_SHAPE(2, 9, 8, 8), KN_SHAPE(17, 9, 1, 1), &(kn_conv_integer_args){.stride = {2, 2}});
+    test_conv(KN_SHAPE(1, 9, 7, 7), KN_SHAPE(3, 9, 2, 2), &(kn_conv_integer_args){.stride = {3, 1}});
 }
 
 static void test_misuse(void)

@@ -6,6 +6,7 @@
 #include "support/check.h"
 #include "support/tiers.h"
 #include <kn/contraction.h>
+#include <kn/functional.h>
 
 typedef struct {
     const char *name;
@@ -141,6 +142,71 @@ static void products(void)
     kn_scope_end(s, KN_NONE);
 }
 
+/* Products of bytes with a side that lasts: of few rows and many, and convolutions, with a zero point of each channel. */
+static void byte_products(void)
+{
+    static const int64_t rows[] = {1, 3, 15, 40};
+    static const struct {
+        kn_shape x, w;
+        kn_conv_integer_args args;
+    } of[] = {{S(1, 6, 17, 19), S(31, 6, 3, 3), {.padding = {1, 1}}},
+              {S(2, 6, 18, 21), S(6, 1, 3, 3), {.stride = {2, 2}, .padding = {1, 1}, .groups = 6}},
+              {S(1, 5, 7, 7), S(16, 5, 1, 1), {.stride = {2, 2}}}};
+    enum { K = 310, N = 141 };
+    kn_scope s = kn_scope_begin();
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+        const kn_dtype dtype = is_signed ? KN_I8 : KN_U8;
+        kn_tensor w = kn_keep(kn_random_int(S(K, N), 0, 128, dtype)),
+                  zero = kn_keep(kn_random_int(S(N), 0, 9, dtype));
+        kn_tensor fixed = kn_keep(kn_cast(kn_cast(w, KN_I32), dtype));
+        kni_lasting(fixed);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            kn_tensor x = kn_keep(kn_random_int(S(rows[i], K), 0, 256, KN_U8));
+            check_equal("bytes", kn_matmul_integer(x, fixed, KN_NONE, zero),
+                        kn_matmul_integer(x, w, KN_NONE, zero));
+        }
+        CHECK(bytes_of_forms(fixed) > K * N);
+        for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+            w = kn_keep(kn_random_int(of[i].w, 0, 128, dtype));
+            zero = kn_keep(kn_random_int(S(of[i].w.dims[0]), 0, 9, dtype));
+            fixed = kn_keep(kn_cast(kn_cast(w, KN_I32), dtype));
+            kni_lasting(fixed);
+            kn_tensor x = kn_keep(kn_random_int(of[i].x, 0, 256, KN_U8)),
+                      x_zero = kn_keep(kn_scalar(7, KN_U8));
+            for (int run = 0; run < 2; run++)
+                check_equal("convolutions of bytes", kn_conv_integer(x, fixed, x_zero, zero, &of[i].args),
+                            kn_conv_integer(x, w, x_zero, zero, &of[i].args));
+            CHECK(bytes_of_forms(fixed) > 0);
+        }
+    }
+    kn_scope_end(s, KN_NONE);
+}
+
+/* Weights of cells over sequences: both are packed once, also where a step is all there is. The bits are those of weights that are packed anew. */
+static void sequences(void)
+{
+    static const int64_t steps[] = {1, 9};
+    typedef kn_recurrent_result function(kn_tensor x, kn_tensor w, kn_tensor h,
+                                         const kn_recurrent_args *args);
+    static function *const cells[] = {kn_lstm, kn_gru};
+    enum { INS = 21, HIDDEN = 37 };
+    kn_scope s = kn_scope_begin();
+    for (int cell = 0; cell < 2; cell++) {
+        const int64_t gates = (4 - cell) * HIDDEN;
+        kn_tensor w = kn_keep(kn_random_normal(S(1, gates, INS), 0, 0.3, KN_F32)),
+                  h = kn_keep(kn_random_normal(S(1, gates, HIDDEN), 0, 0.3, KN_F32));
+        kn_tensor fixed_w = kn_keep(copy_of(w)), fixed_h = kn_keep(copy_of(h));
+        kni_lasting(fixed_w);
+        kni_lasting(fixed_h);
+        for (int i = 0; i < 4; i++) {
+            kn_tensor x = kn_keep(kn_random_normal(S(steps[i % 2], 2, INS), 0, 0.3, KN_F32));
+            check_equal("sequence", cells[cell](x, fixed_w, fixed_h, NULL).y, cells[cell](x, w, h, NULL).y);
+        }
+        CHECK(bytes_of_forms(fixed_w) > 4 * gates * INS && bytes_of_forms(fixed_h) > 4 * gates * HIDDEN);
+    }
+    kn_scope_end(s, KN_NONE);
+}
+
 /* A lasting tensor is written over by nothing, and its forms end with it. */
 static void lasts_and_ends(void)
 {
@@ -171,6 +237,8 @@ int main(void)
         for (size_t i = 0; i < sizeof geometries / sizeof *geometries; i++) convolutions(&geometries[i]);
         shared_weights();
         products();
+        byte_products();
+        sequences();
         lasts_and_ends();
     }
     CHECK(kn_shutdown() == 0);

@@ -328,6 +328,26 @@ static const row quantized[] = {
      "x f32[1,2,5,5]; " BYTES OF_CHANNELS
      "l = f32 0; h = f32 6; a = Conv(b, w); e = Clip(a, l, h); " BACK("none"),
      "QuantizeLinear DequantizeLinear DequantizeLinear Conv Clip QuantizeLinear DequantizeLinear"},
+    {QUANTIZED, /* signed bytes, of which the lowest is 0 */
+     "x f32[1,2,5,5]; s = f32 0.0625; z = i8 10; t = f32 0.25; least = i8 -128; q = QuantizeLinear(x, s, z); "
+     "b = DequantizeLinear(q, s, z); " OF_CHANNELS "a = Conv(b, w); e = Relu(a); " BACK("least"),
+     "QuantizeLinear QLinearConv DequantizeLinear"},
+    {QUANTIZED,
+     "x f32[1,2,4,4]; s = f32 0.0625; z = i8 -3; q = QuantizeLinear(x, s, z); b = DequantizeLinear(q, s, z); "
+     "e = MaxPool(b) kernel_shape=2,2; f = QuantizeLinear(e, s, z); y = DequantizeLinear(f, s, z); > y",
+     "QuantizeLinear MaxPool DequantizeLinear"},
+    {QUANTIZED, /* a bias of floats */
+     "x f32[1,2,5,5]; " BYTES OF_CHANNELS "d = f32[3] 0.125 -0.078125 37.5; e = Conv(b, w, d); " BACK("z"),
+     "QuantizeLinear QLinearConv DequantizeLinear"},
+    {QUANTIZED, /* which the sums do not hold */
+     "x f32[1,2,5,5]; " BYTES OF_CHANNELS "d = f32[3] 1e30 0 0; e = Conv(b, w, d); " BACK("z"),
+     "QuantizeLinear DequantizeLinear DequantizeLinear Conv QuantizeLinear DequantizeLinear"},
+    {QUANTIZED, /* a weight of floats */
+     "x f32[1,2,5,5]; " BYTES
+     "v = f32[3,2,1,1] 0.5 -1 3 127 -128 5; vs = f32[3] 0.5 0.25 1; vz = i8[3] 0 0 0; "
+     "u = QuantizeLinear(v, vs, vz) axis=0; w = DequantizeLinear(u, vs, vz) axis=0; e = Conv(b, w); " BACK(
+         "z"),
+     "QuantizeLinear QLinearConv DequantizeLinear"},
     {QUANTIZED, /* a bias at another scale than the sums */
      "x f32[1,2,5,5]; " BYTES OF_CHANNELS SUMS("0.5 0.5 0.5") "e = Conv(b, w, d); " BACK("z"),
      "QuantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear Conv QuantizeLinear "

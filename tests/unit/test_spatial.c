@@ -66,6 +66,32 @@ static void steps_beyond_x(const char *device)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Bytes are pooled as they are, and give what floats of the same values give. */
+static void pools_of_bytes(void)
+{
+    static const struct {
+        int64_t size[2], window[2];
+        kn_pool_args args;
+    } of[] = {{{45, 50}, {3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
+              {{9, 130}, {2, 5}, {.stride = {1, 1}, .padding = {1, 2}}},
+              {{20, 33}, {3, 2}, {.stride = {3, 4}, .dilation = {2, 3}}},
+              {{7, 7}, {7, 7}, {.stride = {1, 1}}},
+              {{11, 12}, {2, 2}, {.stride = {2, 2}, .ceil_mode = true}}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (int is_signed = 0; is_signed < 2; is_signed++) {
+            const kn_dtype dtype = is_signed ? KN_I8 : KN_U8;
+            kn_scope s = kn_scope_begin();
+            const int64_t low = is_signed ? -128 : 0;
+            kn_tensor x =
+                kn_keep(kn_random_int(KN_SHAPE(2, 3, of[i].size[0], of[i].size[1]), low, low + 256, dtype));
+            const kn_ints window = KN_INTS(of[i].window[0], of[i].window[1]);
+            kn_tensor want = kn_max_pool2d(kn_cast(x, KN_F32), window, &of[i].args);
+            kn_tensor y = kn_cast(kn_max_pool2d(x, window, &of[i].args), KN_F32);
+            CHECK(kn_item_int(kn_all(kn_equal(y, want), KN_AXES_ALL, false)) == 1);
+            kn_scope_end(s, KN_NONE);
+        }
+}
+
 static void errors(void)
 {
     kn_tensor x = kn_keep(image(4, 4)), bad = kn_keep(kn_max_pool2d(x, KN_INTS(9, 9), NULL));
@@ -287,6 +313,7 @@ int main(void)
     steps_beyond_x("cpu");
     steps_beyond_x("ref");
     far_windows();
+    pools_of_bytes();
     errors();
     unpool_and_patches();
     symbolic_sizes();

@@ -1,7 +1,8 @@
 /* conv_integer on the CPU: for each image and group the product of the weights, a matrix of output channels by taps, with the image's
-   values at these taps, a column for each place. With strides of 1 these lie in order in the image itself, or in a copy of it with its
-   padding; places behind the end of a row are computed in vain. With other strides they are copied strip by strip. */
+   values at these taps, a column for each place. These lie in order in the image itself, or in a copy of it with its padding that is
+   split by strides: planes of every second row and column, and so on. Places behind the end of a row are computed in vain. */
 #include "backend/cpu/gemm_i8_finish.h"
+#include "backend/cpu/gemm_i8_kernels.h"
 #include "backend/cpu/gemm_problem.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
@@ -10,7 +11,7 @@
 #include "ops/native.h"
 #include <string.h>
 
-enum { AXES = KNI_CONV_MAX_SPATIAL };
+enum { AXES = KNI_CONV_MAX_SPATIAL, SLACK = 2 * KNI_GEMM_I8_MAX_COLUMNS };
 
 typedef struct geometry {
     const uint8_t *x;
@@ -18,73 +19,6 @@ typedef struct geometry {
     int64_t size[AXES], kernel[AXES], out[AXES], stride[AXES], padding[AXES], dilation[AXES];
     uint8_t outside; /* what counts as zero */
 } geometry;
-
-/* Columns `at` .. of a strip that lie in one row of the result. */
-typedef struct run {
-    int64_t at, count, place[AXES];
-} run;
-enum { MAX_RUNS = 64 }; /* columns that the driver asks for at once */
-
-static int find_runs(const geometry *z, int64_t first, int64_t n, run runs[MAX_RUNS])
-{
-    int found = 0;
-    int64_t place[AXES] = {first / z->out[2] / z->out[1], first / z->out[2] % z->out[1], first % z->out[2]};
-    for (int64_t at = 0; at < n;) {
-        const int64_t left = z->out[2] - place[2], count = left < n - at ? left : n - at;
-        runs[found++] = (run){at, count, {place[0], place[1], place[2]}};
-        at += count;
-        place[2] = 0;
-        if (++place[1] == z->out[1]) place[1] = 0, place[0]++;
-    }
-    return found;
-}
-
-/* The columns of a run at tap k2 of a row of the image; `row` is NULL where that is outside. */
-static void fill_run(const geometry *z, const uint8_t *row, int64_t k2, const run *r, uint8_t *to)
-{
-    const int64_t stride = z->stride[2], start = r->place[2] * stride + k2 * z->dilation[2] - z->padding[2];
-    int64_t low = 0, high = r->count;
-    if (!row) low = high;
-    if (start < 0) low = (-start + stride - 1) / stride;
-    if (start + (high - 1) * stride >= z->size[2])
-        high = z->size[2] > start ? (z->size[2] - start + stride - 1) / stride : 0;
-    if (!row || low >= high) {
-        memset(to, z->outside, (size_t)r->count);
-        return;
-    }
-    for (int64_t i = 0; i < low; i++) to[i] = z->outside;
-    if (stride == 1)
-        memcpy(to + low, row + start + low, (size_t)(high - low));
-    else if (stride == 2)
-        for (int64_t i = low; i < high; i++) to[i] = row[start + i * 2];
-    else
-        for (int64_t i = low; i < high; i++) to[i] = row[start + i * stride];
-    for (int64_t i = high; i < r->count; i++) to[i] = z->outside;
-}
-
-static void fill_strip(const void *context, int64_t product, int64_t first, int64_t n, int64_t width,
-                       uint8_t *raw)
-{
-    const geometry *z = context;
-    const int64_t plane = z->size[0] * z->size[1] * z->size[2];
-    run runs[MAX_RUNS];
-    const int found = find_runs(z, first, n, runs);
-    for (int64_t c = 0; c < z->channels; c++) {
-        const uint8_t *x = z->x + (product * z->channels + c) * plane;
-        for (int64_t k0 = 0; k0 < z->kernel[0]; k0++)
-            for (int64_t k1 = 0; k1 < z->kernel[1]; k1++) {
-                const uint8_t *rows[MAX_RUNS];
-                for (int i = 0; i < found; i++) {
-                    const int64_t i0 = runs[i].place[0] * z->stride[0] + k0 * z->dilation[0] - z->padding[0];
-                    const int64_t i1 = runs[i].place[1] * z->stride[1] + k1 * z->dilation[1] - z->padding[1];
-                    const bool inside = i0 >= 0 && i0 < z->size[0] && i1 >= 0 && i1 < z->size[1];
-                    rows[i] = inside ? x + (i0 * z->size[1] + i1) * z->size[2] : NULL;
-                }
-                for (int64_t k2 = 0; k2 < z->kernel[2]; k2++, raw += width)
-                    for (int i = 0; i < found; i++) fill_run(z, rows[i], k2, &runs[i], raw + runs[i].at);
-            }
-    }
-}
 
 static void start_sizes(geometry *z, const kn_record *r)
 {
@@ -104,76 +38,134 @@ static void start_sizes(geometry *z, const kn_record *r)
     }
 }
 
-/* ---- strides of 1: the image with its padding */
+/* ---- the image with its padding */
 
 typedef struct padded {
     uint8_t *memory; /* of the copy; NULL where the image has all that is read */
     size_t bytes;
-    int64_t size[AXES], plane;
-    int64_t *offsets; /* of the taps */
+    int64_t parts[AXES], size[AXES], plane,
+        channel;      /* parts: into which strides split an axis; size, plane: of one */
+    int64_t *offsets; /* of the taps; NULL: channels follow each other */
     size_t offset_bytes;
 } padded;
-
-static bool steps_by_one(const geometry *z)
-{
-    return z->stride[0] == 1 && z->stride[1] == 1 && z->stride[2] == 1;
-}
 
 typedef struct copy_job {
     const geometry *z;
     const padded *p;
 } copy_job;
 
-/* One channel of one image. */
-static void copy_plane(void *arg, int64_t plane, int worker)
+static int64_t floor_zero(int64_t x) { return x > 0 ? x : 0; }
+
+/* to[i] = row[start + i step], and `outside` where that is no place of the row. row NULL: nowhere */
+static void copy_row(uint8_t *to, int64_t count, const uint8_t *row, int64_t size, int64_t start,
+                     int64_t step, uint8_t outside)
+{
+    const int64_t low = kni_gemm_min(count, start < 0 ? kni_gemm_ceil(-start, step) : 0);
+    const int64_t high = row ? kni_gemm_min(count, kni_gemm_ceil(floor_zero(size - start), step)) : 0;
+    if (high <= low) {
+        memset(to, outside, (size_t)count);
+        return;
+    }
+    for (int64_t i = 0; i < low; i++) to[i] = outside;
+    if (step == 1)
+        memcpy(to + low, row + start + low, (size_t)(high - low));
+    else if (step == 2)
+        for (int64_t i = low; i < high; i++) to[i] = row[start + i * 2];
+    else
+        for (int64_t i = low; i < high; i++) to[i] = row[start + i * step];
+    for (int64_t i = high; i < count; i++) to[i] = outside;
+}
+
+/* One part of a channel of an image. */
+static void copy_part(const geometry *z, const padded *p, const uint8_t *from, const int64_t part[AXES],
+                      uint8_t *to)
+{
+    for (int64_t a = 0; a < p->size[0]; a++)
+        for (int64_t b = 0; b < p->size[1]; b++, to += p->size[2]) {
+            const int64_t i0 = a * z->stride[0] + part[0] - z->padding[0],
+                          i1 = b * z->stride[1] + part[1] - z->padding[1];
+            const bool inside = i0 >= 0 && i0 < z->size[0] && i1 >= 0 && i1 < z->size[1];
+            copy_row(to, p->size[2], inside ? from + (i0 * z->size[1] + i1) * z->size[2] : NULL, z->size[2],
+                     part[2] - z->padding[2], z->stride[2], z->outside);
+        }
+}
+
+static void copy_channel(void *arg, int64_t channel, int worker)
 {
     const copy_job *job = arg;
     const geometry *z = job->z;
     const padded *p = job->p;
-    const uint8_t *from = z->x + plane * z->size[0] * z->size[1] * z->size[2];
-    uint8_t *to = p->memory + plane * p->plane;
+    const uint8_t *from = z->x + channel * z->size[0] * z->size[1] * z->size[2];
+    uint8_t *to = p->memory + channel * p->channel;
+    int64_t part[AXES];
     (void)worker;
-    for (int64_t a = 0; a < p->size[0]; a++)
-        for (int64_t b = 0; b < p->size[1]; b++, to += p->size[2]) {
-            const int64_t i0 = a - z->padding[0], i1 = b - z->padding[1];
-            const run r = {.count = p->size[2]};
-            const bool inside = i0 >= 0 && i0 < z->size[0] && i1 >= 0 && i1 < z->size[1];
-            fill_run(z, inside ? from + (i0 * z->size[1] + i1) * z->size[2] : NULL, 0, &r, to);
-        }
+    for (part[0] = 0; part[0] < p->parts[0]; part[0]++)
+        for (part[1] = 0; part[1] < p->parts[1]; part[1]++)
+            for (part[2] = 0; part[2] < p->parts[2]; part[2]++, to += p->plane)
+                copy_part(z, p, from, part, to);
+}
+
+/* Where a tap of an axis is: its part, and its place there. */
+static int64_t part_of(const geometry *z, int axis, int64_t k)
+{
+    return k * z->dilation[axis] % z->stride[axis];
+}
+static int64_t place_of(const geometry *z, int axis, int64_t k)
+{
+    return k * z->dilation[axis] / z->stride[axis];
 }
 
 static bool list_offsets(padded *p, const geometry *z)
 {
     const int64_t taps = z->kernel[0] * z->kernel[1] * z->kernel[2];
+    if (taps == 1) return true;
     p->offset_bytes = (size_t)(z->channels * taps + 1) * sizeof(int64_t);
     p->offsets = kni_allocate(p->offset_bytes);
-    int64_t *offset = p->offsets;
-    for (int64_t k = 0; offset && k < z->channels * taps; k++) {
-        const int64_t k2 = k % z->kernel[2], rows = k / z->kernel[2], k1 = rows % z->kernel[1];
-        const int64_t k0 = rows / z->kernel[1] % z->kernel[0], c = k / taps;
-        const int64_t row = k0 * z->dilation[0] * p->size[1] + k1 * z->dilation[1];
-        offset[k] = c * p->plane + row * p->size[2] + k2 * z->dilation[2];
-    }
-    return offset != NULL;
+    if (!p->offsets) return false;
+    int64_t *to = p->offsets;
+    for (int64_t k0 = 0; k0 < z->kernel[0]; k0++)
+        for (int64_t k1 = 0; k1 < z->kernel[1]; k1++)
+            for (int64_t k2 = 0; k2 < z->kernel[2]; k2++) {
+                const int64_t part =
+                    (part_of(z, 0, k0) * p->parts[1] + part_of(z, 1, k1)) * p->parts[2] + part_of(z, 2, k2);
+                const int64_t row = place_of(z, 0, k0) * p->size[1] + place_of(z, 1, k1);
+                *to++ = part * p->plane + row * p->size[2] + place_of(z, 2, k2);
+            }
+    for (int64_t k = taps; k < z->channels * taps; k++, to++) *to = to[-taps] + p->channel;
+    return true;
 }
 
-static bool start_padded(padded *p, const geometry *z, int64_t images)
+/* Whether what is read lies in the image as it lies in the copy. */
+static bool start_parts(padded *p, const geometry *z)
 {
     bool same = true;
-    p->plane = 1;
+    p->plane = p->channel = 1;
     for (int i = 0; i < AXES; i++) {
-        p->size[i] = z->out[i] + (z->kernel[i] - 1) * z->dilation[i]; /* what is read */
+        const int64_t reach = (z->kernel[i] - 1) * z->dilation[i];
+        p->parts[i] = kni_gemm_min(z->stride[i], reach + 1);
+        p->size[i] = z->out[i] + reach / z->stride[i];
         p->plane *= p->size[i];
-        same &= z->padding[i] == 0 && p->size[i] == z->size[i];
+        p->channel *= p->parts[i];
+        same &= z->padding[i] == 0 && z->stride[i] == 1 && p->size[i] == z->size[i];
     }
+    p->channel *= p->plane;
+    return same;
+}
+
+/* always: though the image has all that is read, for memory behind its end */
+static bool start_padded(padded *p, const geometry *z, int64_t images, bool always)
+{
+    const bool same = start_parts(p, z);
     if (!list_offsets(p, z)) return false;
-    if (same) return true;
-    const int64_t planes = images * z->groups * z->channels;
-    p->bytes = (size_t)(planes * p->plane + 1);
+    if (same && !always) return true;
+    const int64_t channels = images * z->groups * z->channels;
+    p->bytes = (size_t)(channels * p->channel + SLACK);
     p->memory = kni_allocate(p->bytes);
+    if (!p->memory) return false;
+    memset(p->memory + p->bytes - SLACK, 0, SLACK);
     copy_job job = {z, p};
-    if (p->memory) kni_gemm_run(8.0 * (double)p->bytes, planes, copy_plane, &job);
-    return p->memory != NULL;
+    kni_gemm_run(8.0 * (double)p->bytes, channels, copy_channel, &job);
+    return true;
 }
 
 static void end_padded(padded *p)
@@ -193,35 +185,35 @@ static bool multiply(const kn_record *r, const kni_borrowed *x, const kni_borrow
                   outs = of_w->dims[0] / z.groups;
     const int64_t places = z.out[0] * z.out[1] * z.out[2];
     z.outside = x_zero ? (uint8_t)*x_zero : 0;
+    bool good = start_padded(&p, &z, of_y->dims[0], outs <= KNI_GEMM_I8_FEW);
+    const kni_gemm_i8_grid grid = {{p.size[1], p.size[2]}, {z.out[1], z.out[2]}};
+    const bool all = p.size[1] == z.out[1] && p.size[2] == z.out[2];
     kni_gemm_i8_args g = {.m = outs,
-                          .n = places,
+                          .n = ((z.out[0] - 1) * p.size[1] + z.out[1] - 1) * p.size[2] +
+                               z.out[2], /* up to the last place that counts */
                           .k = taps,
                           .batch = of_y->dims[0] * z.groups,
                           .a_count = z.groups,
                           .a = w->data,
+                          .b = p.memory ? p.memory : x->data,
                           .a_unsigned = of_w->dtype == KN_U8,
                           .b_unsigned = kni_in(r, 0)->type.dtype == KN_U8,
                           .a_row = taps,
                           .a_col = 1,
                           .a_batch = outs * taps,
+                          .b_row = p.channel,
                           .b_col = 1,
+                          .b_batch = z.channels * p.channel,
+                          .b_offsets = p.offsets,
+                          .b_slack = p.memory ? SLACK : 0,
                           .a_zero = w_zero,
+                          .a_zero_step = 1,
                           .b_zero = x_zero,
                           .c_row = places,
                           .c_batch = outs * places,
-                          .fill_b = fill_strip,
-                          .fill_context = &z};
+                          .grid = all ? NULL : &grid};
     kni_gemm_i8_finish_place(finish, &g, kni_out(r, 0)->storage->data, 0);
-    if (!steps_by_one(&z)) return kni_gemm_i8(&g);
-    bool good = start_padded(&p, &z, of_y->dims[0]);
-    const kni_gemm_i8_grid grid = {{p.size[1], p.size[2]}, {z.out[1], z.out[2]}};
-    g.fill_b = NULL;
-    g.b = p.memory ? p.memory : x->data;
-    g.b_offsets = p.offsets;
-    g.b_batch = z.channels * p.plane;
-    g.grid = &grid;
-    g.n = ((z.out[0] - 1) * p.size[1] + z.out[1] - 1) * p.size[2] +
-          z.out[2]; /* up to the last place that counts */
+    if (good && !w->copy_bytes) kni_gemm_i8_keep_a(&g, kni_in(r, 1));
     good = good && kni_gemm_i8(&g);
     end_padded(&p);
     return good;

@@ -3,14 +3,22 @@
 #ifndef KNI_BACKEND_CPU_GEMM_I8_H
 #define KNI_BACKEND_CPU_GEMM_I8_H
 
+#include "core/table.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 /* What becomes of the sums: round((sum + bias) scale) + zero between low and high, as bytes, or (sum + bias) scale + shift. */
 typedef struct kni_gemm_i8_scaling {
     const float *scale, *shift; /* shift NULL: 0 */
+    bool one_scale;             /* of all rows and columns */
     int32_t zero, low, high;
 } kni_gemm_i8_scaling;
+
+/* A side that was packed ahead of time: panels or strips, and the sums of their rows or columns. */
+typedef struct kni_gemm_i8_form {
+    const char *data; /* NULL: there is none */
+    const int32_t *sums;
+} kni_gemm_i8_form;
 
 typedef struct kni_gemm_i8_grid {
     int64_t size[2], out[2];
@@ -22,9 +30,9 @@ typedef struct kni_gemm_i8_args {
     const uint8_t *a, *b;
     bool a_unsigned, b_unsigned;
     int64_t a_row, a_col, a_batch, b_row, b_col, b_batch;
-    /* m numbers for each of the a_count matrices, and n for each of the batch; b_zero_step 0: one for all columns. NULL: zeros. */
+    /* m numbers for each of the a_count matrices, and n for each of the batch; steps of 0: one for all. NULL: zeros. */
     const int32_t *a_zero, *b_zero;
-    int64_t b_zero_step, b_zero_batch;
+    int64_t a_zero_step, b_zero_step, b_zero_batch;
     /* Added to the sums; NULL: none. This and the scale are of rows (m numbers for each of the a_count matrices) or of columns (n). */
     const int32_t *bias;
     bool of_rows;
@@ -38,10 +46,14 @@ typedef struct kni_gemm_i8_args {
     /* Columns of B are places of a grid [.., size[0], size[1]]; C has those whose coordinates are below out alone, one behind
        the other. NULL: C has all columns. */
     const struct kni_gemm_i8_grid *grid;
-    /* In place of b: writes columns first .. first + n - 1 of all k rows of matrix p to raw[k][width], as they are stored. */
-    void (*fill_b)(const void *context, int64_t p, int64_t first, int64_t n, int64_t width, uint8_t *raw);
-    const void *fill_context;
+    int64_t b_slack; /* how many bytes behind the last column may be read */
+    kni_gemm_i8_form kept_a, kept_b;
 } kni_gemm_i8_args;
+
+/* Notes the packed form of a side whose memory is of x, where that is lasting: found, or made now. The other fields that say how the side
+   lies and how it is used are set before. */
+void kni_gemm_i8_keep_a(kni_gemm_i8_args *args, kni_tensor *x);
+void kni_gemm_i8_keep_b(kni_gemm_i8_args *args, kni_tensor *x);
 
 /* False without memory; C may then be partly written. */
 bool kni_gemm_i8(const kni_gemm_i8_args *args);

@@ -14,12 +14,14 @@ bool kni_gemm_i8_finish_start(kni_gemm_i8_finish *f, const kn_record *r, int64_t
     *f = (kni_gemm_i8_finish){.scales = scale != NULL};
     const bool reals = kni_out(r, 0)->type.dtype == KN_F32;
     if (bias && !kni_host_borrow_expanded(bias, &all, reals ? KN_F32 : KN_I32, &f->bias)) return false;
-    if (scale && !kni_host_borrow_expanded(scale, &all, KN_F32, &f->scale)) return false;
+    const bool one_scale = !of_rows && scale && kni_count(&scale->type) == 1;
+    if (scale && !kni_host_borrow_expanded(scale, one_scale ? &one : &all, KN_F32, &f->scale)) return false;
     if (zero && !kni_host_borrow_expanded(zero, &one, KN_I32, &number)) return false;
     f->of_rows = of_rows;
     f->reals = reals;
     f->scaling = (kni_gemm_i8_scaling){.scale = f->scale.data,
                                        .shift = reals ? f->bias.data : NULL,
+                                       .one_scale = one_scale,
                                        .zero = number.data ? *(const int32_t *)number.data : 0,
                                        .low = is_signed ? INT8_MIN : 0,
                                        .high = is_signed ? INT8_MAX : UINT8_MAX};

@@ -3,14 +3,22 @@
 #include "backend/cpu/gemm_problem.h"
 #include <string.h>
 
-static void start_scaling(const kni_gemm_i8_args *g, int64_t first, int64_t columns, kni_gemm_i8_columns *s)
+/* What belongs to the columns of a strip; what is behind the last column is 0. */
+static void start_scaling(const kni_gemm_i8_args *g, kni_gemm_i8_target *t)
 {
-    *s = (kni_gemm_i8_columns){{0}, {0}, {0}}; /* behind the last column too */
-    for (int64_t j = 0; !g->of_rows && j < columns; j++) {
-        s->bias[j] = g->bias ? g->bias[first + j] : 0;
-        s->scale[j] = g->scaling ? g->scaling->scale[first + j] : 0;
-        s->shift[j] = g->scaling && g->scaling->shift ? g->scaling->shift[first + j] : 0;
-    }
+    const kni_gemm_i8_scaling *s = g->scaling;
+    const size_t columns = (size_t)t->columns;
+    if (g->of_rows) return;
+    memset(t->bias, 0, sizeof t->bias);
+    memset(t->scale, 0, sizeof t->scale);
+    memset(t->shift, 0, sizeof t->shift);
+    if (g->bias) memcpy(t->bias, g->bias + t->first, columns * sizeof *t->bias);
+    if (!s) return;
+    if (s->one_scale)
+        for (int j = 0; j < KNI_GEMM_I8_MAX_COLUMNS; j++) t->scale[j] = *s->scale;
+    else
+        memcpy(t->scale, s->scale + t->first, columns * sizeof *t->scale);
+    if (s->shift) memcpy(t->shift, s->shift + t->first, columns * sizeof *t->shift);
 }
 
 /* What a strip gives C: all of its columns, or those of the grid that count. */
@@ -34,67 +42,66 @@ static int find_segments(const kni_gemm_i8_args *g, int64_t first, int64_t colum
     return found;
 }
 
+/* Zero points of the columns, with what makes their bytes unsigned, and what these and the sums of the columns give each row. */
+static void start_zeros(const kni_gemm_i8_product *p, const int32_t *column_sums, kni_gemm_i8_target *t)
+{
+    const kni_gemm_i8_args *g = p->g;
+    const int32_t flip = g->b_unsigned ? 0 : 0x80;
+    const int64_t width = p->kernels->tile_columns;
+    const int32_t *given = g->b_zero ? g->b_zero + t->batch * g->b_zero_batch : NULL;
+    for (int64_t j = 0; j < width; j++) t->zeros[j] = flip;
+    if (given && g->b_zero_step)
+        for (int64_t j = 0; j < t->columns; j++) t->zeros[j] += given[(t->first + j) * g->b_zero_step];
+    else if (given)
+        for (int64_t j = 0; j < width; j++) t->zeros[j] += *given;
+    t->has_zeros = flip || given;
+    const uint32_t depth = (uint32_t)g->k;
+    for (int64_t j = 0; p->has_row_zeros && j < width; j++)
+        t->terms[j] = (int32_t)((uint32_t)column_sums[j] - depth * (uint32_t)t->zeros[j]);
+}
+
 void kni_gemm_i8_start_target(const kni_gemm_i8_product *p, int64_t batch, int64_t first,
-                              kni_gemm_i8_target *t)
+                              const int32_t *column_sums, kni_gemm_i8_target *t)
 {
     t->batch = batch;
     t->first = first;
     t->columns = kni_gemm_min(p->kernels->tile_columns, p->g->n - first);
     t->n_segments = find_segments(p->g, first, t->columns, t->segments);
-    start_scaling(p->g, first, t->columns, &t->scaling);
+    start_scaling(p->g, t);
+    start_zeros(p, column_sums, t);
 }
 
-/* Bias, scale and shift of a row, or those of the columns. */
-typedef struct factors {
-    const int32_t *bias;
-    const float *scale, *shift;
-} factors;
-
-static const int32_t no_bias = 0;
-static const float no_shift = 0;
-
-static factors factors_of(const kni_gemm_i8_args *g, const kni_gemm_i8_target *t, int64_t of_row)
+void kni_gemm_i8_write(const kni_gemm_i8_product *p, const kni_gemm_i8_target *t, int64_t row, int64_t at,
+                       int rows, const int32_t *sums)
 {
-    if (!g->of_rows) return (factors){t->scaling.bias, t->scaling.scale, t->scaling.shift};
-    return (factors){g->bias ? g->bias + of_row : &no_bias,
-                     g->scaling ? g->scaling->scale + of_row : &no_shift,
-                     g->scaling && g->scaling->shift ? g->scaling->shift + of_row : &no_shift};
-}
-
-static void write_sums(const kni_gemm_i8_args *g, const kni_gemm_i8_target *t, int64_t at,
-                       const int32_t *bias, const int32_t *sums)
-{
-    for (int i = 0; i < t->n_segments; i++) {
-        const kni_gemm_i8_segment *z = &t->segments[i];
-        int32_t *to = g->c + at + z->to;
-        memcpy(to, sums + z->at, (size_t)z->count * sizeof *sums);
-        for (int j = 0; g->bias && j < z->count; j++)
-            to[j] = (int32_t)((uint32_t)to[j] + (uint32_t)bias[g->of_rows ? 0 : z->at + j]);
-    }
-}
-
-void kni_gemm_i8_write(const kni_gemm_i8_product *p, const kni_gemm_i8_target *t, int64_t row,
-                       const int32_t *sums)
-{
+    static const int32_t no_bias[KNI_GEMM_I8_MAX_ROWS];
+    static const float no_shift[KNI_GEMM_I8_MAX_ROWS];
     const kni_gemm_i8_args *g = p->g;
-    const int64_t at = t->batch * g->c_batch + row * g->c_row;
-    const factors f = factors_of(g, t, t->batch % g->a_count * g->m + row);
-    if (!g->scaling) {
-        write_sums(g, t, at, f.bias, sums);
-        return;
+    const kni_gemm_i8_scaling *s = g->scaling;
+    const int64_t to = t->batch * g->c_batch + row * g->c_row, of_row = t->batch % g->a_count * g->m + row;
+    kni_gemm_i8_end e = {.step = g->c_row,
+                         .segments = t->segments,
+                         .n_segments = t->n_segments,
+                         .row_sums = t->has_zeros ? p->row_sums + at : NULL,
+                         .row_zeros = p->has_row_zeros ? p->row_zeros + at : NULL,
+                         .column_zeros = t->zeros,
+                         .one_zero = !g->b_zero || !g->b_zero_step,
+                         .column_terms = t->terms,
+                         .of_rows = g->of_rows,
+                         .bias = t->bias,
+                         .scale = t->scale,
+                         .shift = t->shift};
+    if (g->of_rows) {
+        e.bias = g->bias ? g->bias + of_row : no_bias;
+        e.scale = s ? s->scale + of_row : no_shift;
+        e.shift = s && s->shift ? s->shift + of_row : no_shift;
     }
-    uint8_t bytes[KNI_GEMM_I8_MAX_COLUMNS];
-    float reals[KNI_GEMM_I8_MAX_COLUMNS];
-    if (g->reals)
-        p->kernels->to_reals(reals, sums, f.bias, f.scale, f.shift, !g->of_rows);
+    if (s) e.zero = s->zero, e.low = s->low, e.high = s->high;
+    if (s && g->reals)
+        e.result = KNI_GEMM_I8_REALS, e.to = (char *)(g->reals + to);
+    else if (s)
+        e.result = KNI_GEMM_I8_BYTES, e.to = (char *)(g->bytes + to);
     else
-        p->kernels->scale(bytes, sums, f.bias, f.scale, !g->of_rows,
-                          (const int32_t[]){g->scaling->zero, g->scaling->low, g->scaling->high});
-    for (int i = 0; i < t->n_segments; i++) {
-        const kni_gemm_i8_segment *z = &t->segments[i];
-        if (g->reals)
-            memcpy(g->reals + at + z->to, reals + z->at, (size_t)z->count * sizeof *reals);
-        else
-            memcpy(g->bytes + at + z->to, bytes + z->at, (size_t)z->count);
-    }
+        e.result = KNI_GEMM_I8_SUMS, e.to = (char *)(g->c + to);
+    p->kernels->end(&e, sums, rows);
 }

@@ -65,6 +65,8 @@ static bool has_dot_products(kni_tier tier)
     return tier == KNI_ISA_V3 && leaf(7).eax >= 1 && has(leaf_part(7, 1).eax, 1u << 4);
 }
 
+static bool has_byte_permutes(kni_tier tier) { return tier == KNI_ISA_V4 && has(leaf(7).ecx, 1u << 1); }
+
 #else
 
 /* NEON is part of AArch64 and a wasm module with simd128 does not load without it: what was built runs. */
@@ -86,6 +88,8 @@ static bool has_dot_products(kni_tier tier)
     (void)tier;
     return false;
 }
+
+static bool has_byte_permutes(kni_tier tier) { return has_dot_products(tier); }
 
 #endif
 
@@ -171,14 +175,26 @@ kni_tier kni_cpu_tier(void)
     return t >= 0 ? (kni_tier)t : kni_cpu_set_tier(wanted_tier());
 }
 
-bool kni_cpu_has_dot_products(void)
+/* Asks once for each tier. known: 1 + the answer */
+static bool asked_once(_Atomic int known[KNI_ISA_COUNT], bool (*ask)(kni_tier tier))
 {
-    static _Atomic int known[KNI_ISA_COUNT]; /* 1 + the answer */
     const kni_tier tier = kni_cpu_tier();
     int answer = atomic_load_explicit(&known[tier], memory_order_relaxed);
     if (answer == 0) {
-        answer = 1 + has_dot_products(tier);
+        answer = 1 + ask(tier);
         atomic_store_explicit(&known[tier], answer, memory_order_relaxed);
     }
     return answer == 2;
+}
+
+bool kni_cpu_has_dot_products(void)
+{
+    static _Atomic int known[KNI_ISA_COUNT];
+    return asked_once(known, has_dot_products);
+}
+
+bool kni_cpu_has_byte_permutes(void)
+{
+    static _Atomic int known[KNI_ISA_COUNT];
+    return asked_once(known, has_byte_permutes);
 }

@@ -23,6 +23,9 @@ kni_tier kni_cpu_set_tier(kni_tier tier);
 /* Whether the tier in use may sum four products of bytes with one instruction: AVX-512 VNNI in v4, AVX-VNNI in v3. */
 bool kni_cpu_has_dot_products(void);
 
+/* Whether it may look 64 bytes up in a table of 128 with one instruction: AVX-512 VBMI. */
+bool kni_cpu_has_byte_permutes(void);
+
 /* Whether `tier` was built and this machine can run it. */
 bool kni_cpu_tier_available(kni_tier tier);
 

@@ -21,13 +21,16 @@ static void release(operands *o)
     kni_gemm_i8_finish_end(&o->finish);
 }
 
-/* The zero points of an operand as one for each row or column of each matrix; `summed` is the axis from the end that has none. */
-static bool borrow_zeros(const kn_record *r, int i, int summed, kni_borrowed *out)
+/* The zero points of an operand as one for each row or column of each matrix, or one for all (step 0); `summed` is the axis from the end
+   that has none. */
+static bool borrow_zeros(const kn_record *r, int i, int summed, kni_borrowed *out, int64_t *step)
 {
     kni_tensor *zero = i + 2 < r->n_in ? kni_in(r, i + 2) : NULL;
     if (!zero) return true;
     kni_type shape = kni_in(r, i)->type;
+    *step = kni_count(&zero->type) != 1;
     shape.dims[shape.rank - summed] = 1;
+    if (!*step) shape = (kni_type){.rank = 1, .dims = {1}};
     return kni_host_borrow_expanded(zero, &shape, KN_I32, out);
 }
 
@@ -55,15 +58,20 @@ static bool start(operands *o, const kn_record *r)
                               .a_col = 1,
                               .b_row = turned ? 1 : b->type.dims[rank - 1],
                               .b_col = turned ? b->strides[1] : 1,
-                              .c_row = b->type.dims[rank - 1],
-                              .b_zero_step = 1};
+                              .c_row = b->type.dims[rank - 1]};
     bool good = borrow_matrices(a, &o->a);
     if (turned)
         o->b = (kni_borrowed){kni_pointer(b), 0};
     else
         good = good && borrow_matrices(b, &o->b);
-    good = good && borrow_zeros(r, 0, 1, &o->a_zero) && borrow_zeros(r, 1, 2, &o->b_zero);
-    return good && kni_gemm_i8_finish_start(&o->finish, r, o->g.n, false);
+    good = good && borrow_zeros(r, 0, 1, &o->a_zero, &o->g.a_zero_step) &&
+           borrow_zeros(r, 1, 2, &o->b_zero, &o->g.b_zero_step) &&
+           kni_gemm_i8_finish_start(&o->finish, r, o->g.n, false);
+    if (good && !o->b.copy_bytes && kni_count(&b->type) == o->g.k * o->g.n) {
+        o->g.b = o->b.data;
+        kni_gemm_i8_keep_b(&o->g, b);
+    }
+    return good;
 }
 
 /* The place of matrix number `batch` of the result in an operand whose batch axes broadcast. */
@@ -92,8 +100,8 @@ static void place(operands *o, int64_t a, int64_t b)
     kni_gemm_i8_args *g = &o->g;
     g->a = (const uint8_t *)o->a.data + a * g->m * g->k;
     g->b = (const uint8_t *)o->b.data + b * g->k * g->n;
-    g->a_zero = o->a_zero.data ? (const int32_t *)o->a_zero.data + a * g->m : NULL;
-    g->b_zero = o->b_zero.data ? (const int32_t *)o->b_zero.data + b * g->n : NULL;
+    g->a_zero = o->a_zero.data ? (const int32_t *)o->a_zero.data + a * g->m * g->a_zero_step : NULL;
+    g->b_zero = o->b_zero.data ? (const int32_t *)o->b_zero.data + b * g->n * g->b_zero_step : NULL;
 }
 
 static bool multiply(operands *o, const kni_type *y, void *result)
@@ -112,7 +120,7 @@ static bool multiply(operands *o, const kni_type *y, void *result)
         g->a_batch = g->m * g->k;
         g->b_batch = g->k * g->n;
         g->c_batch = g->m * g->n;
-        g->b_zero_batch = g->n;
+        g->b_zero_batch = g->n * g->b_zero_step;
         return kni_gemm_i8(g);
     }
     for (int64_t i = 0; i < batch; i++) {

@@ -1,7 +1,7 @@
 /* The CPU entries of max and mean pooling of floats: lines of the result are shared among threads. */
 #include "backend/cpu/isa.h"
 #include "backend/cpu/norm_drive.h"
-#include "backend/cpu/pool_kernels.h"
+#include "backend/cpu/pool_bytes.h"
 #include "core/allocator.h"
 #include "ops/native.h"
 #include "ops/pooling.h"
@@ -92,6 +92,8 @@ static kn_status run_pool(const kn_record *r, kni_pool_fn *const (*table)[KNI_IS
     if ((j.plan.window[2] - 1) * j.plan.dilation[2] + 1 > KNI_POOL_STRIP / 2) return KN_ERROR_UNSUPPORTED;
     int64_t planes = kni_count_dims(x->type.rank - (int)a->axes, x->type.dims),
             elements = kni_count(&y->type);
+    if (table == max_table && (x->type.dtype == KN_U8 || x->type.dtype == KN_I8))
+        return kni_pool_bytes(r, &j.plan, planes);
     kn_status s = kni_host_allocate(y);
     if (s == KN_OK && r->n_out > 1) s = kni_host_allocate(kni_out(r, 1));
     if (s || elements == 0) return s;

@@ -6,6 +6,7 @@
 #include "core/thread_pool.h"
 #include "ops/native.h"
 #include "ops/quantized_bytes.h"
+#include <string.h>
 
 static const kni_quantize_kernels *const kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_quantize_f32);
 
@@ -70,7 +71,9 @@ static void there_strip(const job *j, int64_t first, int64_t n)
 static void table_strip(const job *j, int64_t first, int64_t n)
 {
     const uint8_t flip = j->a.is_signed ? 0x80 : 0;
-    for (int64_t i = first; i < first + n; i++) j->y.data[i] = j->b.data[j->a.data[i] ^ flip];
+    const bool permutes = j->kernels->permute && kni_cpu_has_byte_permutes();
+    (permutes ? j->kernels->permute : j->kernels->look_up)(j->y.data + first, j->a.data + first, n, flip,
+                                                           j->b.data);
 }
 
 static void binary_strip(const job *j, int64_t first, int64_t n)
@@ -146,7 +149,9 @@ static bool repeats(const kni_type *x, const kni_type *y)
 static uint8_t *repeated(const uint8_t *data, int64_t period)
 {
     uint8_t *copy = kni_allocate((size_t)(period + STRIP));
-    for (int64_t i = 0; copy && i < period + STRIP; i++) copy[i] = i < period ? data[i] : copy[i - period];
+    if (copy) memcpy(copy, data, (size_t)period);
+    for (int64_t done = period; copy && done < period + STRIP; done *= 2)
+        memcpy(copy + done, copy, (size_t)smaller(done, period + STRIP - done));
     return copy;
 }
 

@@ -1,17 +1,17 @@
-/* linear_quantized on the CPU: few rows of x are multiplied with the weight as it lies, which is read once; for more rows parts of the
-   weight become f32 and are multiplied as such. */
+/* linear_quantized on the CPU: few rows of x are multiplied with the weight as it lies, which is read once for several of them; for more
+   rows parts of the weight become f32 and are multiplied as such. */
 #include "backend/cpu/isa.h"
 #include "backend/cpu/matmul_run.h"
-#include "backend/cpu/quantize_kernels.h"
+#include "backend/cpu/weights_kernels.h"
 #include "backend/host/host.h"
 #include "core/allocator.h"
 #include "core/thread_pool.h"
 #include "ops/native.h"
 #include "ops/quantized_weights.h"
 
-static const kni_quantize_kernels *const kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_quantize_f32);
+static const kni_weights_kernels *const kernels[KNI_ISA_COUNT] = KNI_TIER_TABLE(&kni_weights_f32);
 
-enum { FEW = 8, OUTPUTS = 32, PART = 256 };
+enum { FEW = 24, OUTPUTS = 32, PART_BYTES = 1 << 19, LEAST_PART = 64 };
 
 /* Scales or zero points: element [j * row + b * column] belongs to block b of output j. */
 typedef struct spread {
@@ -20,7 +20,7 @@ typedef struct spread {
 } spread;
 
 typedef struct job {
-    const kni_quantize_kernels *kernels;
+    const kni_weights_kernels *kernels;
     const float *x, *bias;
     const uint8_t *w;
     float *y, *part;
@@ -29,23 +29,21 @@ typedef struct job {
     spread scale, zero;
 } job;
 
-static float at(const spread *s, int64_t j, int64_t b)
-{
-    return s->data.data ? ((const float *)s->data.data)[j * s->row + b * s->column] : 0;
-}
-
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static float product(const job *z, int64_t i, int64_t j)
+/* The weights of output j. */
+static kni_weights_row row_of(const job *z, int64_t j)
 {
-    const float *x = z->x + i * z->k, none = 0;
-    const uint8_t *w = z->w + j * z->k;
-    if (!z->scale.column)
-        return at(&z->scale, j, 0) * z->kernels->dot(x, w, z->k, z->is_signed, at(&z->zero, j, 0));
-    const float *zeros = z->zero.data.data ? (const float *)z->zero.data.data + j * z->zero.row : &none;
-    return z->kernels->dot_blocks(x, w, z->k, z->block, z->is_signed,
-                                  (const float *)z->scale.data.data + j * z->scale.row, zeros,
-                                  z->zero.column);
+    static const float none = 0;
+    const float *scales = z->scale.data.data, *zeros = z->zero.data.data;
+    return (kni_weights_row){.w = z->w + j * z->k,
+                             .k = z->k,
+                             .block = z->block,
+                             .is_signed = z->is_signed,
+                             .scales = scales + j * z->scale.row,
+                             .zeros = zeros ? zeros + j * z->zero.row : &none,
+                             .scale_step = z->scale.column,
+                             .zero_step = z->zero.column};
 }
 
 static void multiply_outputs(void *context, int64_t task, int worker)
@@ -53,32 +51,35 @@ static void multiply_outputs(void *context, int64_t task, int worker)
     const job *z = context;
     const int64_t last = smaller(z->n, (task + 1) * OUTPUTS);
     (void)worker;
-    for (int64_t j = task * OUTPUTS; j < last; j++)
-        for (int64_t i = 0; i < z->m; i++) {
-            const float sum = product(z, i, j);
-            z->y[i * z->n + j] = z->bias ? sum + z->bias[j] : sum;
+    for (int64_t i = 0; i < z->m; i += KNI_WEIGHTS_ROWS)
+        for (int64_t j = task * OUTPUTS; j < last; j++) {
+            const kni_weights_row row = row_of(z, j);
+            const int rows = (int)smaller(KNI_WEIGHTS_ROWS, z->m - i);
+            float sums[KNI_WEIGHTS_ROWS];
+            z->kernels->multiply(sums, z->x + i * z->k, z->k, rows, &row);
+            for (int r = 0; r < rows; r++)
+                z->y[(i + r) * z->n + j] = z->bias ? sums[r] + z->bias[j] : sums[r];
         }
 }
 
 static void make_reals(void *context, int64_t task, int worker)
 {
     const job *z = context;
-    const int64_t j = z->first + task;
+    const kni_weights_row row = row_of(z, z->first + task);
     (void)worker;
-    for (int64_t b = 0, from = 0; from < z->k; b++, from += z->block)
-        z->kernels->to_reals(z->part + task * z->k + from, z->w + j * z->k + from,
-                             smaller(z->block, z->k - from), z->is_signed, at(&z->zero, j, b),
-                             at(&z->scale, j, b));
+    z->kernels->to_reals(z->part + task * z->k, &row);
 }
 
 static bool multiply_parts(job *z)
 {
-    const size_t bytes = (size_t)(PART * z->k + 1) * sizeof(float);
+    int64_t width = PART_BYTES / (int64_t)sizeof(float) / (z->k + 1) / LEAST_PART * LEAST_PART;
+    if (width < LEAST_PART) width = LEAST_PART;
+    const size_t bytes = (size_t)(width * z->k + 1) * sizeof(float);
     bool good = true;
     z->part = kni_allocate(bytes);
     if (!z->part) return false;
-    for (z->first = 0; good && z->first < z->n; z->first += PART) {
-        const int64_t columns = smaller(PART, z->n - z->first);
+    for (z->first = 0; good && z->first < z->n; z->first += width) {
+        const int64_t columns = smaller(width, z->n - z->first);
         kni_parallel_for(columns, make_reals, z);
         kni_gemm_args g = {.m = z->m,
                            .n = columns,

@@ -1,7 +1,8 @@
 /* lstm, gru and rnn on the CPU, in f32: the products of the inputs of many steps are one, the recurrent weights are packed once, and
-   each step is a product that adds to its inputs' share, then the cell. Where a thread has sequences of its own it runs all
+   each step is a product that adds to its inputs' share, then the cell. Weights that never change are packed once for all calls. Where a thread has sequences of its own it runs all
    steps of them alone; a few sequences share the products of each step. */
 #include "backend/cpu/cell_kernels.h"
+#include "backend/cpu/gemm_lasting.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
@@ -25,7 +26,9 @@ typedef struct job {
     kni_recurrent_sizes z;
     int64_t width; /* of all gates */
     kni_borrowed in[KNI_RECURRENT_OPERANDS];
+    kni_gemm_packed inputs[2];    /* by direction; without data: the weight is read as it lies */
     kni_gemm_packed packed[2][2]; /* by direction; gru has its hidden gate apart */
+    bool kept[2][2];              /* they are forms of the weight's storage */
     float *bias;                  /* [directions, width]: what is added to the inputs' share */
     const float *bias_h[2];       /* gru that is linear before reset: what is added to its hidden product */
     float *share;                 /* [directions, steps of a block, batch, width] */
@@ -69,6 +72,7 @@ static bool multiply(job *j, const float *a, int64_t rows, const kni_gemm_packed
 static bool multiply_inputs(job *j, int64_t d, int64_t step)
 {
     const int64_t rows = j->z.batch, width = j->width;
+    const kni_gemm_packed *packed = j->inputs[d].data ? &j->inputs[d] : NULL;
     const kni_gemm_args g = {.m = j->steps * rows,
                              .n = width,
                              .k = j->z.ins,
@@ -85,6 +89,7 @@ static bool multiply_inputs(job *j, int64_t d, int64_t step)
                              .bias = j->bias ? j->bias + d * width : NULL,
                              .bias_kind = j->bias ? KNI_GEMM_BIAS_PER_COLUMN : KNI_GEMM_NO_BIAS,
                              .bias_stride = 1,
+                             .b_packed = packed,
                              .reproducible = j->reproducible};
     return kni_gemm(&g);
 }
@@ -261,14 +266,27 @@ static bool run_blocks(job *j)
 
 /* ---- setting up */
 
-static bool pack_weights(job *j)
+/* A weight [n, k], of which this part is packed: as a form of the operand, or for this call. */
+static bool pack_part(job *j, kni_tensor *operand, const float *w, int64_t k, int64_t n, int64_t d, int part)
 {
-    const int64_t n = j->z.hidden, apart = j->z.cell == KNI_RECURRENT_GRU ? n : 0;
+    kni_gemm_packed *packed = &j->packed[d][part];
+    j->kept[d][part] = !j->in[KNI_RECURRENT_WEIGHT_H].copy_bytes &&
+                       kni_gemm_lasting_b(packed, operand, w, KNI_GEMM_F32, k, n, 1, k);
+    return j->kept[d][part] || kni_gemm_pack_b(packed, w, KNI_GEMM_F32, k, n, 1, k);
+}
+
+static bool pack_weights(job *j, const kn_record *r)
+{
+    const int64_t n = j->z.hidden, apart = j->z.cell == KNI_RECURRENT_GRU ? n : 0, k = j->z.ins;
+    kni_tensor *of_x = kni_in(r, KNI_RECURRENT_WEIGHT), *of_h = kni_in(r, KNI_RECURRENT_WEIGHT_H);
     for (int64_t d = 0; d < j->z.directions; d++) {
-        const float *r = given(j, KNI_RECURRENT_WEIGHT_H) + d * j->width * n;
-        if (!kni_gemm_pack_b(&j->packed[d][0], r, KNI_GEMM_F32, n, j->width - apart, 1, n)) return false;
-        if (apart && !kni_gemm_pack_b(&j->packed[d][1], r + 2 * n * n, KNI_GEMM_F32, n, n, 1, n))
-            return false;
+        const float *w = given(j, KNI_RECURRENT_WEIGHT) + d * j->width * k;
+        const float *h = given(j, KNI_RECURRENT_WEIGHT_H) + d * j->width * n;
+        const bool lies = !j->in[KNI_RECURRENT_WEIGHT].copy_bytes;
+        if (!lies || !kni_gemm_lasting_b(&j->inputs[d], of_x, w, KNI_GEMM_F32, k, j->width, 1, k))
+            j->inputs[d].data = NULL;
+        if (!pack_part(j, of_h, h, n, j->width - apart, d, 0)) return false;
+        if (apart && !pack_part(j, of_h, h + 2 * n * n, n, n, d, 1)) return false;
     }
     return true;
 }
@@ -346,7 +364,8 @@ static void finish(job *j)
     for (int i = 0; i < KNI_RECURRENT_OPERANDS; i++)
         if (j->in[i].data) kni_host_unborrow(&j->in[i]);
     for (int d = 0; d < 2; d++)
-        for (int k = 0; k < 2; k++) kni_gemm_packed_free(&j->packed[d][k]);
+        for (int k = 0; k < 2; k++)
+            if (!j->kept[d][k]) kni_gemm_packed_free(&j->packed[d][k]);
     if (j->bias) kni_free(j->bias, j->bias_bytes);
     if (j->share) kni_free(j->share, j->share_bytes);
     if (j->extra) kni_free(j->extra, j->extra_bytes);
@@ -375,7 +394,7 @@ static kn_status run_recurrent(const kn_record *r)
     if (s == KN_OK && j.z.steps && j.z.batch && j.z.hidden) {
         start_functions(&j);
         share_out(&j);
-        const bool good = allocate(&j) && join_biases(&j) && pack_weights(&j) && run_blocks(&j);
+        const bool good = allocate(&j) && join_biases(&j) && pack_weights(&j, r) && run_blocks(&j);
         if (!good) s = kni_gemm_no_memory(r->row->name);
     }
     finish(&j);

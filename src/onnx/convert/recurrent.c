@@ -157,21 +157,26 @@ static void convert_rnn(kni_conversion *c, const kni_onnx_node *node, const kni_
 }
 
 /* ---- DynamicQuantizeLSTM: weights [directions, in, gates] of bytes, whose scales and zero points are one for each direction or one
-   for each gate of it. They are computed with as floats. */
+   for each gate of it. They are computed with as floats, which are kept where they are the same in every run. */
 
-/* [directions] or [directions, gates], so that it broadcasts to the weight. */
+/* [directions] or [directions, gates], so that it broadcasts to the weight with its gates in front. */
 static kni_datum for_weight(kni_conversion *c, kni_datum x)
 {
     const int32_t rank = kni_rank_of(c, x);
     if (rank < 1) return x;
-    return rank == 1 ? kni_unsqueeze_at(c, kni_unsqueeze_at(c, x, 1), 2) : kni_unsqueeze_at(c, x, 1);
+    return kni_unsqueeze_at(c, rank == 1 ? kni_unsqueeze_at(c, x, 1) : x, 2);
 }
 
-static kni_datum weight_of(kni_conversion *c, kni_datum weight, kni_datum scale, kni_datum zero)
+static kni_datum weight_of(kni_conversion *c, kni_datum weight, kni_datum scale, kni_datum zero,
+                           int32_t number)
 {
+    const bool constant = kni_is_constant(c, weight) && kni_is_constant(c, scale) && kni_is_constant(c, zero);
+    kni_datum kept = constant ? kni_kept(c, number) : KNI_ABSENT;
+    if (kni_is_given(kept)) return kept;
     kni_datum s = for_weight(c, scale);
     kni_datum z = kni_is_given(zero) ? for_weight(c, zero) : kni_real_number(c, 0, kni_dtype_of(c, scale));
-    return kni_swap_axes(c, kni_emit3(c, "dequantize", weight, s, z), 1, 2);
+    weight = kni_emit3(c, "dequantize", kni_swap_axes(c, weight, 1, 2), s, z);
+    return constant ? kni_keep(c, number, weight) : weight;
 }
 
 static void convert_quantized_lstm(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in,
@@ -180,8 +185,8 @@ static void convert_quantized_lstm(kni_conversion *c, const kni_onnx_node *node,
     kni_datum own[MAX_OPERANDS];
     (void)n_in;
     for (int32_t i = 0; i < MAX_OPERANDS; i++) own[i] = in[i];
-    own[1] = weight_of(c, in[1], in[8], in[9]);
-    own[2] = weight_of(c, in[2], in[10], in[11]);
+    own[1] = weight_of(c, in[1], in[8], in[9], 0);
+    own[2] = weight_of(c, in[2], in[10], in[11], 1);
     emit_cell(c, node, &lstm, own, out, n_out);
 }
 

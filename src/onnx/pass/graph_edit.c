@@ -75,6 +75,8 @@ double kni_edit_element(const kni_onnx_tensor *t, int64_t i)
     case KNI_ONNX_BOOL:
     case KNI_ONNX_UINT8:
         READ(uint8_t, value)
+    case KNI_ONNX_INT8:
+        READ(int8_t, value)
     default:
         return __builtin_nan("");
     }

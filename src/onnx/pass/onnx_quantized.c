@@ -68,12 +68,31 @@ static bool is_near(double a, double b)
     return apart <= 1e-5 * (b < 0 ? -b : b);
 }
 
+/* A bias of floats as integers at the scale of the sums; -2: it is none, or these do not hold it. */
+static int32_t rounded_bias(kni_edit *p, int32_t value, const quantized *x, const quantized *w)
+{
+    const kni_onnx_tensor *bias = kni_edit_constant(p, value);
+    const kni_onnx_value *old = &p->model->values[value];
+    const int64_t n = w->scales->count;
+    void *data;
+    if (!bias || bias->type != KNI_ONNX_FLOAT || bias->rank != 1 || (n != 1 && n != bias->count)) return -2;
+    const int32_t made =
+        kni_edit_new_constant(p, old->graph, old->name, KNI_ONNX_INT32, bias->sizes, 1, &data);
+    for (int64_t i = 0; made >= 0 && i < bias->count; i++) {
+        const double scale = kni_edit_element(x->scales, 0) * kni_edit_element(w->scales, n == 1 ? 0 : i);
+        const double sum = kni_round(kni_edit_element(bias, i) / scale);
+        if (!(sum >= -0x1p30 && sum <= 0x1p30)) return -2;
+        ((int32_t *)data)[i] = (int32_t)sum;
+    }
+    return made < 0 ? -2 : made;
+}
+
 /* The integers of a bias; -1: absent; -2: it is something else. */
-static int32_t bias_of(const kni_edit *p, int32_t value, const quantized *x, const quantized *w)
+static int32_t bias_of(kni_edit *p, int32_t value, const quantized *x, const quantized *w)
 {
     quantized b;
     if (value < 0) return -1;
-    if (!before(p, value, &b)) return -2;
+    if (!before(p, value, &b)) return rounded_bias(p, value, x, w);
     const kni_onnx_tensor *sums = kni_edit_constant(p, b.x);
     if (!sums || sums->type != KNI_ONNX_INT32 || sums->rank != 1) return -2;
     if (b.scales->count != 1 && b.scales->count != w->scales->count) return -2;
@@ -228,6 +247,40 @@ static void make_concat(kni_edit *p, kni_onnx_node *node, const kni_onnx_node *o
     }
     kni_edit_become(p, node, "com.microsoft", "QLinearConcat", 1, in, 2 + 3 * op->n_in, op->attributes,
                     op->n_attributes);
+}
+
+/* A constant of floats, such as a weight that a tool left beside its scales, becomes its bytes. */
+static void visit_constant(kni_edit *p, kni_onnx_node *node)
+{
+    quantized q;
+    void *data;
+    if (!kni_edit_is(node, "QuantizeLinear") || !read_scaling(p, node, &q)) return;
+    const kni_onnx_tensor *t = kni_edit_constant(p, q.x);
+    if (!t || t->type != KNI_ONNX_FLOAT || !q.zeros || !is_byte(q.type) || p->given[node->out[0]]) return;
+    const int64_t axis = q.axis < 0 ? q.axis + t->rank : q.axis;
+    int64_t inner = 1, n = q.scales->count;
+    if (!is_single(&q)) {
+        if (axis < 0 || axis >= t->rank || q.scales->rank != 1 || n != t->sizes[axis] || q.zeros->count != n)
+            return;
+        for (int64_t i = axis + 1; i < t->rank; i++) inner *= t->sizes[i];
+    }
+    const kni_onnx_value *old = &p->model->values[q.x];
+    const int32_t value = kni_edit_new_constant(p, old->graph, old->name, q.type, t->sizes, t->rank, &data);
+    const double low = lowest(&q);
+    for (int64_t i = 0; value >= 0 && i < t->count; i++) {
+        const int64_t c = i / inner % n;
+        const float scaled = (float)kni_edit_element(t, i) / (float)kni_edit_element(q.scales, c);
+        double number = kni_round(scaled) + kni_edit_element(q.zeros, c);
+        number = number > low ? number : low; /* also what is no number */
+        number = number < low + 255 ? number : low + 255;
+        ((uint8_t *)data)[i] = (uint8_t)(int32_t)number;
+    }
+    if (value < 0) return;
+    kni_onnx_value *result = &p->model->values[node->out[0]];
+    result->initializer = p->model->values[value].initializer;
+    result->node = -1;
+    kni_edit_remove(p, node);
+    p->changes++;
 }
 
 static void visit_quantize(kni_edit *p, kni_onnx_node *node)
@@ -431,6 +484,7 @@ static void visit_bias(kni_edit *p, kni_onnx_node *node)
 
 void kni_edit_quantized(kni_edit *p)
 {
+    kni_edit_each(p, visit_constant);
     kni_edit_each(p, visit_quantize);
     kni_edit_each(p, visit_weights);
     kni_edit_each(p, visit_blocks);

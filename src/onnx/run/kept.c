@@ -1,4 +1,5 @@
 /* What converters keep from run to run: tensors that they make of a node's attributes alone, such as the tables of a forest. */
+#include "core/lasting.h"
 #include "onnx/run/conversion.h"
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ kni_datum kni_keep(kni_conversion *c, int32_t number, kni_datum x)
         free(stored);
         return x;
     }
+    kni_lasting(stored->tensor);
     keep(c, planned, number, stored);
     kni_datum kept = kni_kept(c, number);
     return kni_is_given(kept) ? kept : x;

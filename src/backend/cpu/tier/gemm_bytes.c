@@ -77,14 +77,22 @@ INLINE vec pairs(vec sum, vec a, vec b)
 
 #if defined(KNI_TIER_V4)
 INLINE vec vec_flipped(vec a, vec b) { return _mm512_xor_si512(a, b); }
+INLINE vec vec_sum(vec a, vec b) { return _mm512_add_epi32(a, b); }
 #elif defined(KNI_TIER_V3)
 INLINE vec vec_flipped(vec a, vec b) { return _mm256_xor_si256(a, b); }
+INLINE vec vec_sum(vec a, vec b) { return _mm256_add_epi32(a, b); }
 #elif defined(KNI_TIER_V2)
 INLINE vec vec_flipped(vec a, vec b) { return _mm_xor_si128(a, b); }
+INLINE vec vec_sum(vec a, vec b) { return _mm_add_epi32(a, b); }
 #else
 INLINE vec vec_flipped(vec a, vec b)
 {
     for (int i = 0; i < LANES; i++) a.at[i] ^= b.at[i];
+    return a;
+}
+INLINE vec vec_sum(vec a, vec b)
+{
+    for (int i = 0; i < LANES; i++) a.at[i] += b.at[i];
     return a;
 }
 
@@ -113,59 +121,70 @@ INLINE int32_t word_at(const void *p)
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
+/* Few rows are summed in two ways in turns, for sums to follow each other more quickly. */
 #define DEFINE_TILE(name, attributes, dot, steps_of)                                                         \
     attributes INLINE void name##_rows(const char *a, const char *b, int64_t steps, int32_t *sums,           \
                                        const int rows)                                                       \
     {                                                                                                        \
-        vec s[ROWS][VECTORS];                                                                                \
+        const int ways = rows < 3 ? 2 : 1;                                                                   \
+        vec s[2][ROWS][VECTORS];                                                                             \
         UNROLL                                                                                               \
+        for (int w = 0; w < ways; w++) UNROLL                                                                \
         for (int i = 0; i < rows; i++) UNROLL                                                                \
-        for (int v = 0; v < VECTORS; v++) s[i][v] = vec_zero();                                              \
-        for (int64_t k = 0; k < steps; k++) {                                                                \
-            vec right[VECTORS];                                                                              \
+        for (int v = 0; v < VECTORS; v++) s[w][i][v] = vec_zero();                                           \
+        for (int64_t k = 0; k < steps; k += ways) {                                                          \
             UNROLL                                                                                           \
-            for (int v = 0; v < VECTORS; v++) right[v] = vec_load(b + v * LANES * 4);                        \
-            UNROLL                                                                                           \
-            for (int i = 0; i < rows; i++) {                                                                 \
-                const vec left = vec_all(word_at(a + i * 4));                                                \
+            for (int w = 0; w < ways; w++) {                                                                 \
+                if (w && k + 1 == steps) break;                                                              \
+                vec right[VECTORS];                                                                          \
                 UNROLL                                                                                       \
-                for (int v = 0; v < VECTORS; v++) s[i][v] = dot(s[i][v], left, right[v]);                    \
+                for (int v = 0; v < VECTORS; v++) right[v] = vec_load(b + v * LANES * 4);                    \
+                UNROLL                                                                                       \
+                for (int i = 0; i < rows; i++) {                                                             \
+                    const vec left = vec_all(word_at(a + i * 4));                                            \
+                    UNROLL                                                                                   \
+                    for (int v = 0; v < VECTORS; v++) s[w][i][v] = dot(s[w][i][v], left, right[v]);          \
+                }                                                                                            \
+                a += ROWS * 4;                                                                               \
+                b += COLUMNS * 4;                                                                            \
             }                                                                                                \
-            a += ROWS * 4;                                                                                   \
-            b += COLUMNS * 4;                                                                                \
         }                                                                                                    \
         UNROLL                                                                                               \
         for (int i = 0; i < rows; i++) UNROLL                                                                \
-        for (int v = 0; v < VECTORS; v++) vec_store(sums + i * COLUMNS + v * LANES, s[i][v]);                \
+        for (int v = 0; v < VECTORS; v++)                                                                    \
+            vec_store(sums + i * COLUMNS + v * LANES,                                                        \
+                      ways == 2 ? vec_sum(s[0][i][v], s[1][i][v]) : s[0][i][v]);                             \
     }                                                                                                        \
     attributes static void name(const void *panel, const void *strip, int64_t quads, int rows,               \
                                 int32_t *sums)                                                               \
     {                                                                                                        \
         const int64_t steps = steps_of(quads);                                                               \
-        const char *a = panel;                                                                               \
-        if (rows == ROWS) {                                                                                  \
-            name##_rows(a, strip, steps, sums, ROWS);                                                        \
-            return;                                                                                          \
-        }                                                                                                    \
-        for (int done = 0; done < rows;) {                                                                   \
-            const char *from = a + done * 4;                                                                 \
-            int32_t *to = sums + done * COLUMNS;                                                             \
-            const int left = rows - done;                                                                    \
-            if (ROWS > 8 && left >= 8) {                                                                     \
-                name##_rows(from, strip, steps, to, ROWS > 8 ? 8 : 1);                                       \
-                done += 8;                                                                                   \
-            } else if (ROWS > 4 && left >= 4) {                                                              \
-                name##_rows(from, strip, steps, to, ROWS > 4 ? 4 : 1);                                       \
-                done += 4;                                                                                   \
-            } else if (left >= 2) {                                                                          \
-                name##_rows(from, strip, steps, to, 2);                                                      \
-                done += 2;                                                                                   \
-            } else {                                                                                         \
-                name##_rows(from, strip, steps, to, 1);                                                      \
-                done += 1;                                                                                   \
-            }                                                                                                \
+        switch (rows) {                                                                                      \
+            EACH_COUNT(name)                                                                                 \
+        default:                                                                                             \
+            name##_rows(panel, strip, steps, sums, ROWS);                                                    \
         }                                                                                                    \
     }
+
+#define COUNT(name, n)                                                                                       \
+    case n:                                                                                                  \
+        name##_rows(panel, strip, steps, sums, n);                                                           \
+        break;
+#define UP_TO_FOUR(name) COUNT(name, 1) COUNT(name, 2) COUNT(name, 3)
+#define UP_TO_SIX(name) UP_TO_FOUR(name) COUNT(name, 4) COUNT(name, 5)
+#if defined(KNI_TIER_V4)
+#define EACH_COUNT(name)                                                                                     \
+    UP_TO_SIX(name)                                                                                          \
+    COUNT(name, 6)                                                                                           \
+    COUNT(name, 7)                                                                                           \
+    COUNT(name, 8)                                                                                           \
+    COUNT(name, 9)                                                                                           \
+    COUNT(name, 10) COUNT(name, 11) COUNT(name, 12) COUNT(name, 13)
+#elif defined(KNI_TIER_V3)
+#define EACH_COUNT UP_TO_SIX
+#else
+#define EACH_COUNT UP_TO_FOUR
+#endif
 
 #define TWICE(quads) (2 * (quads))
 #define ONCE(quads) (quads)
@@ -259,17 +278,6 @@ static void sum_pairs(const void *strip, int64_t quads, int32_t *sums)
     }
 }
 
-static void finish(int32_t *sums, int rows, const int32_t *row_sums, const int32_t *row_zeros,
-                   const int32_t *column_terms, const int32_t *column_zeros)
-{
-    for (int i = 0; i < rows; i++) {
-        const uint32_t row_sum = (uint32_t)row_sums[i], row_zero = (uint32_t)row_zeros[i];
-        uint32_t *s = (uint32_t *)sums + i * COLUMNS;
-        for (int j = 0; j < COLUMNS; j++)
-            s[j] -= (uint32_t)column_zeros[j] * row_sum + row_zero * (uint32_t)column_terms[j];
-    }
-}
-
 /* Bytes and weights are 16-bit numbers beside zeros. */
 static void lone_row(int32_t *sums, const uint8_t *x, const int64_t *offsets, const int32_t *w, int64_t taps,
                      uint8_t flip, int32_t start)
@@ -289,47 +297,7 @@ static void lone_row(int32_t *sums, const uint8_t *x, const int64_t *offsets, co
     for (int v = 0; v < VECTORS; v++) vec_store(sums + v * LANES, s[v]);
 }
 
-/* In f64, which holds every sum and its product with the scale to within what rounding sees. The sum with `whole` has no fraction, and its
-   lowest bits are those of the number. */
-INLINE uint8_t scaled(int32_t sum, int32_t bias, float scale, double low, double high, uint8_t zero)
-{
-    const double whole = 0x1.8p52;
-    double v = (double)(int32_t)((uint32_t)sum + (uint32_t)bias) * (double)scale;
-    v = v > low ? v : low;
-    v = v < high ? v : high;
-    v += whole;
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return (uint8_t)(bits + zero);
-}
-
-static void scale(uint8_t *restrict to, const int32_t *restrict sums, const int32_t *restrict bias,
-                  const float *restrict scales, int step, const int32_t bounds[3])
-{
-    const double low = bounds[1] - bounds[0], high = bounds[2] - bounds[0];
-    const uint8_t zero = (uint8_t)bounds[0];
-    if (step) {
-        for (int j = 0; j < COLUMNS; j++) to[j] = scaled(sums[j], bias[j], scales[j], low, high, zero);
-        return;
-    }
-    const int32_t one_bias = bias[0];
-    const float one_scale = scales[0];
-    for (int j = 0; j < COLUMNS; j++) to[j] = scaled(sums[j], one_bias, one_scale, low, high, zero);
-}
-
-static void to_reals(float *restrict to, const int32_t *restrict sums, const int32_t *restrict bias,
-                     const float *restrict scales, const float *restrict shifts, int step)
-{
-    if (step) {
-        for (int j = 0; j < COLUMNS; j++)
-            to[j] = (float)(int32_t)((uint32_t)sums[j] + (uint32_t)bias[j]) * scales[j] + shifts[j];
-        return;
-    }
-    const uint32_t one_bias = (uint32_t)bias[0];
-    const float one_scale = scales[0], one_shift = shifts[0];
-    for (int j = 0; j < COLUMNS; j++)
-        to[j] = (float)(int32_t)((uint32_t)sums[j] + one_bias) * one_scale + one_shift;
-}
+#include "backend/cpu/tier/gemm_bytes_end.h"
 
 const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8) = {.tile_rows = ROWS,
                                                       .tile_columns = COLUMNS,
@@ -339,10 +307,8 @@ const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8) = {.tile_rows = ROWS,
                                                       .gather = gather_pairs,
                                                       .column_sums = sum_pairs,
                                                       .tile = pairs_tile,
-                                                      .finish = finish,
-                                                      .taps = lone_row,
-                                                      .scale = scale,
-                                                      .to_reals = to_reals};
+                                                      .end = end_rows,
+                                                      .taps = lone_row};
 
 #ifdef DOT_PRODUCTS
 #include "backend/cpu/tier/gemm_bytes_dot.h"

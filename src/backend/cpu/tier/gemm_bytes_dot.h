@@ -1,31 +1,89 @@
 /* Products of bytes with instructions that sum four of them: the part of gemm_bytes.c that only such processors run. */
 
-static void pack_quads(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
-                       uint8_t flip, int32_t *sums)
+/* One row of a panel: its quads from q on; returns the sum of their bytes. */
+static int32_t pack_row(char *out, const uint8_t *from, int64_t col, int64_t k, int64_t q, uint8_t flip)
 {
     const int64_t whole = col == 1 ? k / 4 : 0;
     const uint32_t flips = flip * 0x01010101u;
-    for (int64_t i = 0; i < ROWS; i++) {
-        const uint8_t *from = a + (i < rows ? i * row : 0);
-        char *out = (char *)to + i * 4;
-        int32_t sum = 0;
-        if (i >= rows) {
-            for (int64_t q = 0; q < (k + 3) / 4; q++) memset(out + q * ROWS * 4, 0, 4);
-            sums[i] = 0;
-            continue;
-        }
-        for (int64_t q = 0; q < whole; q++) {
-            const uint32_t word = (uint32_t)word_at(from + 4 * q) ^ flips;
-            memcpy(out + q * ROWS * 4, &word, 4);
-        }
-        for (int64_t t = 0; t < whole * 4; t++) sum += (int8_t)(from[t] ^ flip);
-        for (int64_t q = whole; q < (k + 3) / 4; q++) {
-            uint8_t quad[4];
-            read_quad(quad, from + 4 * q * col, col, k - 4 * q, flip, &sum);
-            memcpy(out + q * ROWS * 4, quad, 4);
-        }
-        sums[i] = sum;
+    int32_t sum = 0;
+    for (int64_t t = 4 * q; t < whole * 4; t++) sum += (int8_t)(from[t] ^ flip);
+    for (; q < whole; q++) {
+        const uint32_t word = (uint32_t)word_at(from + 4 * q) ^ flips;
+        memcpy(out + q * ROWS * 4, &word, 4);
     }
+    for (; q < (k + 3) / 4; q++) {
+        uint8_t quad[4];
+        read_quad(quad, from + 4 * q * col, col, k - 4 * q, flip, &sum);
+        memcpy(out + q * ROWS * 4, quad, 4);
+    }
+    return sum;
+}
+
+#if defined(KNI_TIER_V4)
+/* Words 16 by 16. */
+INLINE void turn_panel(vec r[16])
+{
+    vec t[16];
+    UNROLL
+    for (int i = 0; i < 16; i += 4) {
+        const vec a = _mm512_unpacklo_epi32(r[i], r[i + 1]), b = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+        const vec c = _mm512_unpacklo_epi32(r[i + 2], r[i + 3]),
+                  d = _mm512_unpackhi_epi32(r[i + 2], r[i + 3]);
+        t[i] = _mm512_unpacklo_epi64(a, c);
+        t[i + 1] = _mm512_unpackhi_epi64(a, c);
+        t[i + 2] = _mm512_unpacklo_epi64(b, d);
+        t[i + 3] = _mm512_unpackhi_epi64(b, d);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        const vec a = _mm512_shuffle_i32x4(t[i], t[4 + i], 0x44),
+                  b = _mm512_shuffle_i32x4(t[i], t[4 + i], 0xee);
+        const vec c = _mm512_shuffle_i32x4(t[8 + i], t[12 + i], 0x44),
+                  d = _mm512_shuffle_i32x4(t[8 + i], t[12 + i], 0xee);
+        r[i] = _mm512_shuffle_i32x4(a, c, 0x88);
+        r[4 + i] = _mm512_shuffle_i32x4(a, c, 0xdd);
+        r[8 + i] = _mm512_shuffle_i32x4(b, d, 0x88);
+        r[12 + i] = _mm512_shuffle_i32x4(b, d, 0xdd);
+    }
+}
+
+/* The quads of many rows in order, 16 quads at a time, and their sums; returns how many quads. */
+DOT_PRODUCTS static int64_t pack_rows_at_once(char *to, const uint8_t *a, int64_t row, int64_t rows,
+                                              int64_t k, uint8_t flip, int32_t *sums)
+{
+    const vec flips = vec_all((int32_t)(flip * 0x01010101u)), ones = vec_all(0x01010101);
+    const __mmask16 used = (__mmask16)((1 << ROWS) - 1);
+    const int64_t quads = k / 64 * 16;
+    vec total = vec_zero();
+    for (int64_t q = 0; q < quads; q += 16) {
+        vec r[16];
+        UNROLL
+        for (int i = 0; i < 16; i++)
+            r[i] = i < rows ? vec_flipped(vec_load(a + i * row + 4 * q), flips) : vec_zero();
+        turn_panel(r);
+        UNROLL
+        for (int i = 0; i < 16; i++) {
+            total = _mm512_dpbusd_epi32(total, ones, r[i]);
+            _mm512_mask_storeu_epi32(to + (q + i) * ROWS * 4, used, r[i]);
+        }
+    }
+    _mm512_mask_storeu_epi32(sums, used, total);
+    return quads;
+}
+#endif
+
+static void pack_quads(void *to, const uint8_t *a, int64_t row, int64_t col, int64_t rows, int64_t k,
+                       uint8_t flip, int32_t *sums)
+{
+    int64_t done = 0;
+    for (int64_t i = 0; i < ROWS; i++) sums[i] = 0;
+#if defined(KNI_TIER_V4)
+    if (col == 1 && rows > 3) done = pack_rows_at_once(to, a, row, rows, k, flip, sums);
+#endif
+    for (int64_t i = 0; i < rows; i++)
+        sums[i] += pack_row((char *)to + i * 4, a + i * row, col, k, done, flip);
+    for (int64_t i = rows; i < ROWS; i++)
+        for (int64_t q = done; q < (k + 3) / 4; q++) memset((char *)to + q * ROWS * 4 + i * 4, 0, 4);
 }
 
 static void interleave_quads(void *to, const uint8_t *const rows[4], uint8_t flip)
@@ -99,12 +157,34 @@ UNPACK(high_bytes, unpackhi_epi8)
 UNPACK(low_pairs, unpacklo_epi16)
 UNPACK(high_pairs, unpackhi_epi16)
 
-/* The quads of all columns, their lanes out of order. */
-INLINE void read_quads(vec out[PARTS], const uint8_t *b, const int64_t at[4], vec flips)
+/* The first `columns` bytes of a row. */
+INLINE vec load_columns(const uint8_t *b, int64_t columns)
+{
+    if (columns >= 2 * COLUMNS) return vec_load(b);
+#if defined(KNI_TIER_V4)
+    return _mm512_maskz_loadu_epi8(((__mmask64)1 << columns) - 1, b);
+#else
+    uint8_t row[2 * COLUMNS] = {0};
+    memcpy(row, b, (size_t)columns);
+    return vec_load(row);
+#endif
+}
+
+/* Where row k begins. */
+INLINE int64_t row_of(const int64_t *offsets, int64_t row, int64_t k)
+{
+    return offsets ? offsets[k] : k * row;
+}
+
+/* The quads of all columns, their lanes out of order, from row k of `rows` on; behind the last there are zeros. */
+INLINE void read_quads(vec out[PARTS], const uint8_t *b, const int64_t *offsets, int64_t row, int64_t k,
+                       int64_t rows, int64_t columns, vec flips)
 {
     vec r[4];
     UNROLL
-    for (int t = 0; t < 4; t++) r[t] = vec_flipped(vec_load(b + at[t]), flips);
+    for (int t = 0; t < 4; t++)
+        r[t] = k + t < rows ? vec_flipped(load_columns(b + row_of(offsets, row, k + t), columns), flips)
+                            : vec_zero();
     const vec low01 = low_bytes(r[0], r[1]), high01 = high_bytes(r[0], r[1]);
     const vec low23 = low_bytes(r[2], r[3]), high23 = high_bytes(r[2], r[3]);
     out[0] = low_pairs(low01, low23);
@@ -113,32 +193,37 @@ INLINE void read_quads(vec out[PARTS], const uint8_t *b, const int64_t at[4], ve
     out[3] = high_pairs(high01, high23);
 }
 
-/* Where four rows begin. */
-INLINE void find_rows(int64_t at[4], const int64_t *offsets, int64_t row, int64_t q)
+INLINE void put_quads(char *first, char *second, vec v[PARTS])
 {
-    for (int t = 0; t < 4; t++) at[t] = offsets ? offsets[4 * q + t] : (4 * q + t) * row;
+    order_lanes(v);
+    UNROLL
+    for (int i = 0; i < VECTORS; i++) {
+        vec_store(first + i * LANES * 4, v[i]);
+        vec_store(second + i * LANES * 4, v[VECTORS + i]);
+    }
 }
 
 static void pack_two(void *first, void *second, const uint8_t *b, const int64_t *offsets, int64_t row,
-                     int64_t quads, uint8_t flip)
+                     int64_t k, int64_t columns, uint8_t flip)
 {
     const vec flips = vec_all((int32_t)(flip * 0x01010101u));
-    for (int64_t q = 0; q < quads; q++) {
-        int64_t at[4];
-        vec v[PARTS];
-        find_rows(at, offsets, row, q);
-        read_quads(v, b, at, flips);
-        order_lanes(v);
-        for (int i = 0; i < VECTORS; i++) {
-            vec_store((char *)first + (q * VECTORS + i) * LANES * 4, v[i]);
-            vec_store((char *)second + (q * VECTORS + i) * LANES * 4, v[VECTORS + i]);
-        }
+    const int64_t whole = columns >= 2 * COLUMNS ? k / 4 : 0, step = COLUMNS * 4;
+    vec v[PARTS];
+    int64_t q = 0;
+    for (; q < whole; q++) {
+        read_quads(v, b, offsets, row, 4 * q, 4 * q + 4, 2 * COLUMNS, flips);
+        put_quads((char *)first + q * step, (char *)second + q * step, v);
+    }
+    for (; 4 * q < k; q++) {
+        read_quads(v, b, offsets, row, 4 * q, k, columns, flips);
+        put_quads((char *)first + q * step, (char *)second + q * step, v);
     }
 }
 
 /* The sums of rows `rows` of a panel, and of the columns behind them. */
-DOT_PRODUCTS INLINE void few_rows(const char *a, const uint8_t *b, int64_t row, int64_t quads, uint8_t flip,
-                                  int32_t *sums, int32_t *column_sums, const int rows)
+DOT_PRODUCTS INLINE void few_rows(const char *a, const uint8_t *b, const int64_t *offsets, int64_t row,
+                                  int64_t k, uint8_t flip, int32_t *sums, int32_t *column_sums,
+                                  const int rows)
 {
     const vec flips = vec_all((int32_t)(flip * 0x01010101u)), ones = vec_all(0x01010101);
     vec s[KNI_GEMM_I8_FEW][PARTS], columns[PARTS];
@@ -148,11 +233,12 @@ DOT_PRODUCTS INLINE void few_rows(const char *a, const uint8_t *b, int64_t row, 
         UNROLL
         for (int i = 0; i < rows; i++) s[i][p] = vec_zero();
     }
-    for (int64_t q = 0; q < quads; q++, a += ROWS * 4) {
-        int64_t at[4];
+    for (int64_t at = 0; at < k; at += 4, a += ROWS * 4) {
         vec v[PARTS];
-        find_rows(at, NULL, row, q);
-        read_quads(v, b, at, flips);
+        if (at + 4 <= k)
+            read_quads(v, b, offsets, row, at, at + 4, 2 * COLUMNS, flips);
+        else
+            read_quads(v, b, offsets, row, at, k, 2 * COLUMNS, flips);
         UNROLL
         for (int p = 0; p < PARTS; p++) columns[p] = quads_of(columns[p], ones, v[p]);
         UNROLL
@@ -171,21 +257,21 @@ DOT_PRODUCTS INLINE void few_rows(const char *a, const uint8_t *b, int64_t row, 
     }
 }
 
-DOT_PRODUCTS static void few(const void *panel, const uint8_t *b, int64_t row, int64_t quads, int rows,
-                             uint8_t flip, int32_t *sums, int32_t *column_sums)
+DOT_PRODUCTS static void few(const void *panel, const uint8_t *b, const int64_t *offsets, int64_t row,
+                             int64_t k, int rows, uint8_t flip, int32_t *sums, int32_t *column_sums)
 {
     switch (rows) {
     case 1:
-        few_rows(panel, b, row, quads, flip, sums, column_sums, 1);
+        few_rows(panel, b, offsets, row, k, flip, sums, column_sums, 1);
         break;
     case 2:
-        few_rows(panel, b, row, quads, flip, sums, column_sums, 2);
+        few_rows(panel, b, offsets, row, k, flip, sums, column_sums, 2);
         break;
     case 3:
-        few_rows(panel, b, row, quads, flip, sums, column_sums, 3);
+        few_rows(panel, b, offsets, row, k, flip, sums, column_sums, 3);
         break;
     default:
-        few_rows(panel, b, row, quads, flip, sums, column_sums, 4);
+        few_rows(panel, b, offsets, row, k, flip, sums, column_sums, 4);
     }
 }
 
@@ -265,10 +351,8 @@ const kni_gemm_i8_kernels KNI_TIER_FN(kni_gemm_i8_dot) = {.tile_rows = ROWS,
                                                           .gather = gather_quads,
                                                           .column_sums = sum_quads,
                                                           .tile = quads_tile,
-                                                          .finish = finish,
+                                                          .end = end_rows,
                                                           .taps = lone_row,
-                                                          .scale = scale,
-                                                          .to_reals = to_reals,
                                                           .pack_two = pack_two,
                                                           .pack_turned = pack_turned,
                                                           .few = few,

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef KNI_TIER_V4
+#include <immintrin.h>
+#endif
 
 #ifdef KNI_NORM_F64
 typedef double real;
@@ -57,9 +60,14 @@ typedef struct lanes {
 
 static inline vec load(const real *p, int part) { return ((const vec_in_memory *)p)[part]; }
 
+/* a > b ? a : b */
 static inline vec larger(vec a, vec b)
 {
-#ifdef VECTOR_BYTES
+#if defined(KNI_TIER_V4) && defined(KNI_NORM_F64)
+    return (vec)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif defined(KNI_TIER_V4)
+    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(VECTOR_BYTES)
     vec_bits mask = (vec_bits)(a > b);
     return (vec)(((vec_bits)a & mask) | ((vec_bits)b & ~mask));
 #else
@@ -67,6 +75,29 @@ static inline vec larger(vec a, vec b)
 #endif
 }
 
+#if defined(KNI_TIER_V4) && !defined(KNI_NORM_F64)
+/* All lanes are one vector: halves are joined in registers, in the order of the loops below. */
+#define JOIN_LANES(name, wide, half, one)                                                                    \
+    static inline float name(__m512 all)                                                                     \
+    {                                                                                                        \
+        const __m256 eight = wide(_mm512_extractf32x8_ps(all, 1), _mm512_castps512_ps256(all));              \
+        __m128 four = half(_mm256_extractf128_ps(eight, 1), _mm256_castps256_ps128(eight));                  \
+        four = half(_mm_movehl_ps(four, four), four);                                                        \
+        return _mm_cvtss_f32(one(_mm_shuffle_ps(four, four, 1), four));                                      \
+    }
+JOIN_LANES(join_sums, _mm256_add_ps, _mm_add_ps, _mm_add_ss)
+JOIN_LANES(join_largest, _mm256_max_ps, _mm_max_ps, _mm_max_ss)
+#undef JOIN_LANES
+
+static inline real lanes_total(const lanes *sums, const real *tail, int64_t n)
+{
+    const __mmask16 last = (__mmask16)((1 << n) - 1);
+    const __m512 all = (__m512)sums->part[0];
+    return join_sums(_mm512_mask_add_ps(all, last, all, _mm512_maskz_loadu_ps(last, tail)));
+}
+
+static inline real lanes_largest(const lanes *top) { return join_largest((__m512)top->part[0]); }
+#else
 /* The sum of the lanes, after the last n < LANES terms went to the first lanes. */
 static inline real lanes_total(const lanes *sums, const real *tail, int64_t n)
 {
@@ -77,6 +108,16 @@ static inline real lanes_total(const lanes *sums, const real *tail, int64_t n)
         for (int l = 0; l < width; l++) lane[l] += lane[l + width];
     return lane[0];
 }
+
+static inline real lanes_largest(const lanes *top)
+{
+    real lane[LANES];
+    memcpy(lane, top, sizeof lane);
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int l = 0; l < width; l++) lane[l] = lane[l + width] > lane[l] ? lane[l + width] : lane[l];
+    return lane[0];
+}
+#endif
 
 /* ---- sums in double: the same lanes, whatever `real` is */
 
@@ -119,12 +160,10 @@ static inline real row_max(const real *x, int64_t n)
     int64_t k = 0;
     if (n >= LANES) {
         lanes top;
-        for (int v = 0; v < VECTORS; v++) top.part[v] = load(x, v);
+        for (int v = 0; v < VECTORS; v++) top.part[v] = larger(load(x, v), (vec){0} - REAL_INFINITY);
         for (k = LANES; k + LANES <= n; k += LANES)
             for (int v = 0; v < VECTORS; v++) top.part[v] = larger(load(x + k, v), top.part[v]);
-        real lane[LANES];
-        memcpy(lane, &top, sizeof lane);
-        for (int l = 0; l < LANES; l++) most = lane[l] > most ? lane[l] : most;
+        most = lanes_largest(&top);
     }
     for (; k < n; k++) most = x[k] > most ? x[k] : most;
     return most;
