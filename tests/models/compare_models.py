@@ -269,6 +269,7 @@ class Comparison:
         path = self.given.models / f"{name}.onnx"
         session = self.session(path, False)
         names = [o.name for o in session.get_outputs()]
+        values = {port.name: values[port.name] for port in session.get_inputs()}  # as a written function takes them
         expected = session.run(None, values)
         try:
             results = (self.kiln if self.given.way == 2 else self.written)(path, values, names)

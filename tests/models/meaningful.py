@@ -95,7 +95,7 @@ def without_repeats(classes):
 
 # ---- sound
 
-def silero(name, sound_first):
+def silero(name):
     """Silence, then the middle of the sentence: each with the state that the sound before has left."""
     def cases(material):
         sound = np.concatenate([np.zeros(8000, F), material.sentence()])
@@ -103,7 +103,7 @@ def silero(name, sound_first):
         for chunk in sound[:len(sound) // 512 * 512].reshape(-1, 512):
             values = {"input": np.concatenate([context, chunk])[None], "state": state, "sr": np.array(16000, np.int64)}
             results = material.run(name, values)
-            found.append((float(results["output"][0, 0]), {k: values[k] for k in sound_first}))
+            found.append((float(results["output"][0, 0]), values))
             state, context = results["stateN"], chunk[-64:]
         speech = max(found, key=lambda pair: pair[0])[1]
         return [(found[8][1], lambda r: require(r["output"][0, 0] < 0.2, "silence is no speech")),
@@ -378,8 +378,8 @@ CASES = {
     "ppocrv4_det": page_lines,
     "ppocrv4_rec_en": line_read,
     "retinaface_mnet25": face_boxes,
-    "silero_vad_op18_ifless": silero("silero_vad_op18_ifless", ("input", "state", "sr")),
-    "silero_vad_v5": silero("silero_vad_v5", ("input", "state", "sr")),
+    "silero_vad_op18_ifless": silero("silero_vad_op18_ifless"),
+    "silero_vad_v5": silero("silero_vad_v5"),
     "u2netp": standing_out,
     "whisper_tiny_dec_int8": whisper_decoder,
     "whisper_tiny_enc_int8": whisper_encoder,
