@@ -407,7 +407,7 @@ class Runner:
             case.convert(self.kiln, folder)
             if case.reason:
                 continue
-            done = run(self.cc + self.flags + [str(folder / f"{case.c_name}.c"), "-o", str(folder / f"{case.c_name}.o")])
+            done = run(self.cc[:1] + self.flags + self.cc[1:] + [str(folder / f"{case.c_name}.c"), "-o", str(folder / f"{case.c_name}.o")])
             if done.returncode:
                 error = re.search(r"error: (.*)", done.stderr)
                 case.reason = "compiler: " + (error.group(1) if error else done.stderr[:300])
@@ -456,7 +456,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--build", default=str(ROOT / "build" / "release"))
-    parser.add_argument("--cc", default="cc")
+    parser.add_argument("--cc", default="cc", help="the compiler, with options of its own: \"cc -O2\" for large models")
     parser.add_argument("--filter", default="")
     parser.add_argument("--sample", type=float, default=100, help="percent of the cases")
     parser.add_argument("--seed", type=int, default=1)
