@@ -166,14 +166,13 @@ static void test_fewer_indices(void)
     static const char *const models[] = {
         "x f32[1,-1]; i = i64[1,2] 0 0; y = GatherElements(x, i) axis=0; > y",
         "i i64[1,-1]; x = f32[1,3] 1 2 3; y = GatherElements(x, i) axis=0; > y",
-        "x f32[1,-1]; i = i64[1,2] 0 0; u = f32[1,2] 1 2; z = ScatterElements(x, i, u) axis=0; "
-        "y = GatherElements(z, i) axis=0; > y"};
+        "x f32[1,-1]; i = i64[1,2] 0 0; u = f32[1,2] 4 5; z = ScatterElements(x, i, u) axis=0; > z"};
     for (int m = 0; m < 3; m++) {
         kn_onnx model = onnx_open(onnx_text_model(models[m], 17));
         kn_program p = program_of(model);
         kn_tensor x = m == 1 ? kn_keep(kn_from((int64_t[]){0, 0}, KN_I64, KN_SHAPE(1, 2)))
                              : kn_keep(kn_from((float[]){1, 2, 3}, KN_F32, KN_SHAPE(1, 3)));
-        run_twice(p, &x, 1, (double[]){1, 2}, 2);
+        run_twice(p, &x, 1, m == 2 ? (double[]){4, 5, 3} : (double[]){1, 2}, m == 2 ? 3 : 2);
         kn_program_free(p);
         kn_onnx_free(model);
     }
