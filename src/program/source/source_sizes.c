@@ -116,8 +116,11 @@ static bool is_symbol(const char *name)
 static void print_name(kni_buffer *out, int32_t number)
 {
     char name[KNI_DIM_NAME + 24];
-    snprintf(name, sizeof name, "size_%d", (int)number + 1);
-    while (strlen(name) + 1 < sizeof name && is_symbol(name)) strcat(name, "_");
+    size_t n = (size_t)snprintf(name, sizeof name, "size_%d", (int)number + 1);
+    for (; n + 1 < sizeof name && is_symbol(name); n++) {
+        name[n] = '_';
+        name[n + 1] = 0;
+    }
     kni_buffer_text(out, name);
 }
 
