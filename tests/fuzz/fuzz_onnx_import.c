@@ -12,13 +12,13 @@
 
 enum { MEMORY = 64 << 20, MOST_PORTS = 8, MOST_AXES = 8 };
 
-static char folder[64];
+static char folder[256];
 
 static void remove_folder(void)
 {
     static const char *const files[] = {"model.c", "model.h", "model.safetensors", "model_weights.c",
                                         "alone.c"};
-    char path[96];
+    char path[300];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, files[i]);
         unlink(path);
@@ -29,7 +29,9 @@ static void remove_folder(void)
 static void make_folder(void)
 {
     if (*folder) return;
-    snprintf(folder, sizeof folder, "fuzz_onnx_import_%ld", (long)getpid());
+    const char *place = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%.200s/fuzz_onnx_import_%ld", place && *place ? place : "/tmp",
+             (long)getpid());
     mkdir(folder, 0700);
     atexit(remove_folder);
 }
@@ -45,7 +47,7 @@ static void expect_text(bool failed)
 
 static void print_both(kn_program p)
 {
-    char path[96];
+    char path[300];
     expect_text(kn_program_to_source(p, folder, &(kn_program_to_source_args){.name = "model"}) != KN_OK);
     snprintf(path, sizeof path, "%s/alone.c", folder);
     expect_text(kn_program_to_c(p, path, &(kn_program_to_c_args){.name = "alone"}) != KN_OK);

@@ -75,6 +75,8 @@ def slice_(d):
     starts = [d.whole(-x.shape[a] - 2, x.shape[a] + 1) for a in axes]
     ends = [d.pick([d.whole(-x.shape[a] - 2, x.shape[a] + 1), 2**31, -(2**31)]) for a in axes]
     steps = [d.pick([1, 1, 2, 3, -1, -2]) for _ in axes]
+    # The largest number is the last element for ONNX, also backwards, and the first one for ONNX Runtime.
+    ends = [-(2**31) if end == 2**31 and step < 0 else end for end, step in zip(ends, steps)]
     kind = d.pick([np.int64, np.int32])
     if d.version < 10:
         return [x], {"starts": starts, "ends": ends, "axes": axes}

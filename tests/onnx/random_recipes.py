@@ -69,6 +69,8 @@ def several(d):
 
 def reduce(d):
     x = d.filled()
+    if "Log" in d.op and x.dtype.kind in "iu":  # no whole number is the logarithm of one below 1
+        x = np.abs(x) + x.dtype.type(1)
     attributes = {"keepdims": d.whole(0, 1)} if d.maybe(0.7) else {}
     inputs = [x]
     listed = d.axes(x.ndim) if d.maybe(0.8) else None

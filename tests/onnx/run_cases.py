@@ -10,11 +10,13 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+from light_cases import make_cases
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 import fetch_package  # noqa: E402
 
-SETS = ("node", "simple", "pytorch-converted", "pytorch-operator", "zoo")
+SETS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light", "zoo")
 WHEEL = ("onnx==1.22.0", "1d0a2bdb15eb2b3cb65c438f3423d9620d14fdce32f92380e6bb1b2e09568ef5")
 IN_WHEEL = "onnx/backend/test/data/"
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
@@ -47,7 +49,14 @@ def data_folders(root):
     if not (root / "node").is_dir() and not (base / "node").is_dir():
         unpack_wheel(root)
     found = [next((folder for folder in (root / name, base / name) if folder.is_dir()), None) for name in SETS]
-    return [folder for folder in found if folder]
+    return [with_inputs(folder, root) if folder.name == "light" else folder for folder in found if folder]
+
+
+def with_inputs(light, root):
+    """The light models have no inputs beside them."""
+    folder = root / "light-cases"
+    make_cases(light, folder)
+    return folder
 
 
 def known_failures(name="known_failures.txt"):

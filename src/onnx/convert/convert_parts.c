@@ -285,6 +285,11 @@ void kni_convert_gather(KNI_CONVERTS)
     out[0] = kni_emit(c, "take", in, 2, KNI_GIVE(KNI_WHOLE("axis", axis), KNI_WHOLE("negative", 1)));
 }
 
+static bool may_be_below(kni_extent a, kni_extent b)
+{
+    return !kni_extent_same(a, b) && (a.text || b.text || a.value < b.value);
+}
+
 /* The indices may have smaller sizes off the axis; the rest of x is not read then. */
 void kni_convert_gather_elements(KNI_CONVERTS)
 {
@@ -294,8 +299,7 @@ void kni_convert_gather_elements(KNI_CONVERTS)
     int32_t axis = kni_axis_of(c, in[0], kni_node_int(node, "axis", 0));
     kni_datum x = in[0];
     for (int32_t i = 0; i < rank && other == rank; i++)
-        if (i != axis && !own[i].text && !sizes[i].text && sizes[i].value < own[i].value)
-            x = kni_slice_of(c, x, i, KNI_EXTENT(0), sizes[i]);
+        if (i != axis && may_be_below(sizes[i], own[i])) x = kni_slice_of(c, x, i, KNI_EXTENT(0), sizes[i]);
     out[0] = kni_emit(c, "gather", KNI_LIST(x, in[1]),
                       KNI_GIVE(KNI_WHOLE("axis", axis), KNI_WHOLE("negative", 1)));
 }

@@ -74,6 +74,9 @@ typedef struct kni_source {
     int32_t indent, block; /* block: the group whose function is printed now, -1 */
     int32_t made;          /* numbers names that nothing else tells apart */
     int32_t n_sizes;       /* unknown ones */
+    kn_dim *named;         /* sizes made of others that have a name of their own */
+    int32_t n_named, room_named;
+    bool spelled_out; /* sizes are printed where they get their values */
     bool helpers[KNI_SOURCE_HELPERS];
     bool has_fields, reads_sizes;
     kn_status status; /* the first failure */
@@ -118,12 +121,20 @@ void kni_source_free_units(kni_source *s);
 /* Finds stretches of nodes that are alike but for their weights. made: the node of region 0 that makes each value, or -1. */
 kn_status kni_source_find_groups(kni_source *s, const int32_t *made);
 
-/* ---- source_values.c */
+/* ---- source_sizes.c */
 
 /* The name of a size in C. */
 void kni_source_symbol(kni_buffer *out, kn_dim d);
 /* A size as C. */
 void kni_source_size(kni_source *s, kni_buffer *out, kn_dim d);
+/* The struct of sizes, where there are any. */
+void kni_source_print_sizes(kni_source *s, kni_buffer *out);
+/* "sizes.batch = kn_size(x, 0);" for each size, from the first input that tells it, and those that are made of others. */
+kn_status kni_source_print_sizes_found(kni_source *s, kni_buffer *out);
+void kni_source_free_sizes(kni_source *s);
+
+/* ---- source_values.c */
+
 /* "KN_F32" */
 void kni_source_dtype(kni_buffer *out, kn_dtype dtype);
 /* Number as a literal that reads back the same. */

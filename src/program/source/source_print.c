@@ -21,58 +21,6 @@ static void print_size_argument(const kni_source *s, kni_buffer *out)
     if (s->n_sizes) kni_buffer_format(out, ", %s%s_sizes *n", s->reads_sizes ? "" : "const ", s->name);
 }
 
-/* Whether a size is d itself, or a n + b with whole a above 0. */
-static bool is_linear(kn_dim size, kn_dim symbol, int64_t *a, int64_t *b)
-{
-    kni_dim_term terms[KNI_DIM_TERMS];
-    *a = 1, *b = 0;
-    if (size == symbol) return true;
-    if (!kni_dim_is_expression(size) || kni_dim_kind_of(size) != KNI_DIM_SUM) return false;
-    int n = kni_dim_terms(size, terms);
-    *a = 0;
-    for (int i = 0; i < n; i++) {
-        if (terms[i].n_factors == 0)
-            *b = terms[i].coefficient;
-        else if (terms[i].n_factors == 1 && terms[i].factors[0] == symbol && !*a)
-            *a = terms[i].coefficient;
-        else
-            return false;
-    }
-    return *a > 0;
-}
-
-/* "n.batch = kn_size(x, 0);" for each size, from the first input that tells it. */
-static kn_status print_sizes_found(kni_source *s, kni_buffer *out)
-{
-    const kni_program *p = s->p;
-    uint32_t at = 0;
-    kn_dim d;
-    while ((d = kni_dim_symbol_next(&at)) != KNI_DIM_BAD) {
-        int64_t a = 0, b = 0;
-        int32_t input = -1, axis = 0;
-        if (kni_program_reads_size(p, d)) continue;
-        for (int pass = 0; pass < 2 && input < 0; pass++)
-            for (int32_t i = 0; i < p->n_inputs && input < 0; i++) {
-                const kni_type *t = p->inputs[i] < 0 ? NULL : &p->values[p->inputs[i]].type;
-                for (axis = 0; t && axis < t->rank; axis++)
-                    if (is_linear(t->dims[axis], d, &a, &b) && (pass || (a == 1 && b == 0))) break;
-                if (t && axis < t->rank) input = p->inputs[i];
-                if (input >= 0) break;
-            }
-        if (input < 0)
-            return kni_fail(KN_ERROR_UNSUPPORTED,
-                            "kn_program_to_source: no input tells the size '%s' by itself", kni_dim_name(d));
-        kni_buffer_text(out, "    sizes.");
-        kni_source_symbol(out, d);
-        if (a == 1 && b == 0)
-            kni_buffer_format(out, " = kn_size(%s, %d);\n", s->values[input].name, (int)axis);
-        else
-            kni_buffer_format(out, " = (kn_size(%s, %d) - (%lld)) / %lld;\n", s->values[input].name,
-                              (int)axis, (long long)b, (long long)a);
-    }
-    return KN_OK;
-}
-
 /* ---- functions */
 
 /* Counts reads as if nothing had been printed yet. */
@@ -358,7 +306,7 @@ static kn_status print_forward(kni_source *s)
     bool sized = s->n_sizes && uses(s, "n");
     if (sized) {
         kni_buffer_format(&s->code, "    %s_sizes sizes%s;\n", s->name, s->reads_sizes ? " = {0}" : "");
-        status = print_sizes_found(s, &s->code);
+        status = kni_source_print_sizes_found(s, &s->code);
         kni_buffer_format(&s->code, "    %s%s_sizes *n = &sizes;\n", s->reads_sizes ? "" : "const ", s->name);
     }
     if (!uses(s, "m")) kni_buffer_text(&s->code, "    (void)m;\n");
@@ -567,18 +515,7 @@ static void print_file(kni_source *s, kni_buffer *file, bool embed)
     kni_buffer_text(file, "\n");
     kni_source_print_descriptors(s, file);
     print_load(s, file, embed);
-    if (s->n_sizes) {
-        uint32_t at = 0;
-        kn_dim d;
-        kni_buffer_text(file, "/* Sizes that are known when it runs. */\ntypedef struct ");
-        kni_buffer_format(file, "%s_sizes {\n", s->name);
-        while ((d = kni_dim_symbol_next(&at)) != KNI_DIM_BAD) {
-            kni_buffer_text(file, "    int64_t ");
-            kni_source_symbol(file, d);
-            kni_buffer_text(file, ";\n");
-        }
-        kni_buffer_format(file, "} %s_sizes;\n\n", s->name);
-    }
+    kni_source_print_sizes(s, file);
     for (int i = 0; i < KNI_SOURCE_HELPERS; i++)
         if (s->helpers[i]) kni_buffer_text(file, helper_texts[i]);
     kni_buffer_append(file, s->code.data, s->code.length);
@@ -664,6 +601,7 @@ kn_status kn_program_to_source(kn_program program, const char *folder, const kn_
     kni_dims_enter(before);
     kni_source_free_names(&s);
     kni_source_free_units(&s);
+    kni_source_free_sizes(&s);
     kni_buffer_free(&s.code);
     kni_buffer_free(&s.body);
     kni_free(s.values, bytes);

@@ -1,67 +1,9 @@
-/* Sizes, numbers, dtypes, constants and operands as C. */
+/* Numbers, dtypes, constants and operands as C. */
 #include "core/error.h"
 #include "program/source/source_parts.h"
 #include <kn/tensor.h>
 
-/* ---- sizes, numbers, dtypes */
-
-static void print_sum(kni_source *s, kni_buffer *out, kn_dim d)
-{
-    kni_dim_term terms[KNI_DIM_TERMS];
-    int n = kni_dim_terms(d, terms);
-    if (n > 1) kni_buffer_text(out, "(");
-    for (int i = 0; i < n; i++) {
-        int64_t k = terms[i].coefficient;
-        if (i || k < 0) kni_buffer_text(out, k < 0 ? (i ? " - " : "-") : " + ");
-        uint64_t size = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
-        bool one = size == 1 && terms[i].n_factors;
-        if (!one) kni_buffer_decimal(out, (int64_t)size);
-        for (int f = 0; f < terms[i].n_factors; f++) {
-            if (f || !one) kni_buffer_text(out, " * ");
-            kni_source_size(s, out, terms[i].factors[f]);
-        }
-    }
-    if (n > 1) kni_buffer_text(out, ")");
-}
-
-/* The name of a size, which may have dots. */
-void kni_source_symbol(kni_buffer *out, kn_dim d)
-{
-    for (const char *c = kni_dim_name(d); *c; c++) kni_buffer_format(out, "%c", *c == '.' ? '_' : *c);
-}
-
-void kni_source_size(kni_source *s, kni_buffer *out, kn_dim d)
-{
-    static const struct {
-        const char *name;
-        kni_source_helper helper;
-    } calls[] = {[KNI_DIM_QUOTIENT] = {"divided(", KNI_SOURCE_DIVIDED},
-                 [KNI_DIM_MAXIMUM] = {"larger(", KNI_SOURCE_LARGER},
-                 [KNI_DIM_MINIMUM] = {"smaller(", KNI_SOURCE_SMALLER}};
-    if (!kni_dim_is_expression(d)) {
-        if (d == INT64_MAX)
-            kni_buffer_text(out, "KN_END");
-        else
-            kni_buffer_decimal(out, d);
-        return;
-    }
-    kni_dim_kind kind = kni_dim_kind_of(d);
-    if (kind == KNI_DIM_SYMBOL) {
-        kni_buffer_text(out, "n->");
-        kni_source_symbol(out, d);
-    } else if (kind == KNI_DIM_SUM) {
-        print_sum(s, out, d);
-    } else {
-        kn_dim a, b;
-        kni_dim_operands(d, &a, &b);
-        s->helpers[calls[kind].helper] = true;
-        kni_buffer_text(out, calls[kind].name);
-        kni_source_size(s, out, a);
-        kni_buffer_text(out, ", ");
-        kni_source_size(s, out, b);
-        kni_buffer_text(out, ")");
-    }
-}
+/* ---- numbers, dtypes */
 
 void kni_source_real(kni_buffer *out, double value)
 {
