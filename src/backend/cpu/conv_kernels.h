@@ -24,6 +24,26 @@ typedef struct {
     bool separate; /* no fused multiply-add */
 } kni_conv_product;
 
+/* The same product with vectors along output channels: sums[s][i][o] = sum over k of w[k][o] x[s][offsets[k] + i] for i below `count`,
+   o below vectors * lanes, and one or two runs s of neighbouring positions. Sums that are there already are added to. */
+typedef struct {
+    int64_t depth; /* at most KNI_CONV_DEPTH */
+    const void *w, *x[2];
+    const int64_t *offsets;
+    void *sums[2];
+    int count, runs, vectors;
+    bool adds, separate;
+} kni_conv_turned;
+
+/* y[o * y_channel + i] = sums[i][o] + bias[o] for i below positions and o below outs. */
+typedef struct {
+    const void *sums;
+    int64_t sums_row, positions, outs;
+    const void *bias; /* NULL for none */
+    void *y;
+    int64_t y_channel;
+} kni_conv_turned_store;
+
 /* sums[r][o] += sum over p of x[offsets[r] + at(p)] dy[o / lanes][p][o % lanes] for o below vectors * lanes, where
    p runs over `outer` x `inner` positions, at(p) = outer * x_step + inner and p = outer * dy_step + inner. */
 typedef struct {
@@ -63,7 +83,10 @@ typedef struct {
 typedef struct {
     int lanes, rows, vectors; /* of the largest tile */
     int size;                 /* of an element in bytes */
+    int run;                  /* the most neighbouring positions of a turned product; 0: the tier has none */
     void (*product)(const kni_conv_product *p);
+    void (*turned)(const kni_conv_turned *p);
+    void (*turned_store)(const kni_conv_turned_store *s);
     void (*lone)(const kni_conv_lone *l);
     void (*fill)(const kni_conv_rows *rows);
     void (*gradient)(const kni_conv_gradient *g);

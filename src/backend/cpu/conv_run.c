@@ -4,6 +4,7 @@
 #include "backend/cpu/conv_pack.h"
 #include "backend/cpu/conv_padding.h"
 #include "backend/cpu/conv_pointwise.h"
+#include "backend/cpu/conv_turned.h"
 #include "backend/cpu/gemm_workspace.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
@@ -183,13 +184,42 @@ static bool multiply_lone(const target *t, const char *planes, const char *weigh
     return true;
 }
 
+/* The same with vectors along output channels. */
+static void multiply_turned(const target *t, const char *planes, const char *weights, int64_t group, int64_t out,
+                            int64_t last)
+{
+    const conv_job *job = t->job;
+    const kni_conv_plan *p = &job->plan;
+    const int64_t first = group * p->outs;
+    kni_conv_turned_part part = {.plan = p,
+                                 .phase = t->phase,
+                                 .planes = (const float *)planes,
+                                 .weights = (const float *)weights,
+                                 .bias = job->bias ? (const float *)job->bias + first : NULL,
+                                 .y = (float *)t->y + first * job->y.channel,
+                                 .y_channel = job->y.channel,
+                                 .separate = job->separate};
+    for (int i = 0; i < KNI_CONV_AXES; i++) {
+        part.size[i] = t->size[i];
+        part.count[i] = t->count[i];
+        part.y_step[i] = t->phase->step[i] * job->y.sizes[i];
+        part.y += (t->first[i] * t->phase->step[i] + t->phase->start[i]) * job->y.sizes[i];
+    }
+    kni_conv_turned_run(&part, out, last);
+}
+
 /* One section of results of an image, group, band and range of output channels. */
 static void multiply_phase(const target *t, const char *planes, int64_t group, int64_t out, int64_t last)
 {
     const kni_conv_plan *p = &t->job->plan;
     const int64_t lanes = p->kernels->lanes, widest = lanes * p->kernels->vectors;
     const int64_t columns = ((t->count[0] - 1) * t->size[1] + t->count[1] - 1) * t->size[2] + t->count[2];
-    const char *weights = t->phase->weights + group * p->outs * t->phase->depth * p->kernels->size;
+    const char *weights =
+        t->phase->weights + group * kni_conv_packed_outs(p) * t->phase->depth * p->kernels->size;
+    if (p->turned) {
+        multiply_turned(t, planes, weights, group, out, last);
+        return;
+    }
     if (last - out == 1 &&
         multiply_lone(t, planes, weights + out * t->phase->depth * p->kernels->size, group * p->outs + out))
         return;
@@ -323,7 +353,7 @@ static void cut(conv_job *job)
     if (job->bands < 1) job->bands = 1;
     job->band = (grid + job->bands - 1) / job->bands;
     job->bands = job->band ? (grid + job->band - 1) / job->band : 1;
-    const int64_t images = p->batch * p->groups * job->bands, rows = p->kernels->rows;
+    const int64_t images = p->batch * p->groups * job->bands, rows = kni_conv_block_outs(p);
     job->part = p->outs;
     if (images < WANTED_UNITS && p->outs > rows)
         job->part = (p->outs * images / WANTED_UNITS + rows - 1) / rows * rows;
@@ -380,6 +410,7 @@ static kn_status run_conv(const kn_record *r, bool transposed)
         return KN_ERROR_MEMORY;
     }
     job.bias = added.data;
+    job.plan.turned = !few && kni_conv_wants_turned(&job.plan, &job.y);
     bool good = few ? kni_conv_few(&job.plan, &job.x, w, packed.data, added.data, &job.y)
                     : run_job(&job, x, w, packed.data);
     if (good) kni_conv_padding_mend(&job.plan, &job.x, packed.data, added.data, &job.y);
