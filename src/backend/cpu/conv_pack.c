@@ -127,7 +127,8 @@ static void pack_task(void *argument, int64_t task, int worker)
         for (int64_t o = first; o < last;) {
             const int rows = kni_conv_panel_rows(p, p->outs - o);
             const int there = last - o < rows ? (int)(last - o) : rows;
-            char *panel = phase->weights + (group * kni_conv_packed_outs(p) + o) * phase->depth * p->kernels->size;
+            char *panel =
+                phase->weights + (group * kni_conv_packed_outs(p) + o) * phase->depth * p->kernels->size;
             if (there < rows) memset(panel, 0, (size_t)(rows * phase->depth * p->kernels->size));
             for (int r = 0; r < there; r++) {
                 const int64_t source = group * p->channels * p->outs * taps + (o + r) * by_out;
@@ -146,8 +147,8 @@ static kni_form_key key_of(const kni_conv_plan *p, const kni_tensor *w)
 {
     static const char kind;
     kni_form_key key = {&kind,
-                        {w->offset, w->type.dtype, p->transposed, p->compute, kni_conv_block_outs(p), p->groups,
-                         p->channels, p->outs}};
+                        {w->offset, w->type.dtype, p->transposed, p->compute, kni_conv_block_outs(p),
+                         p->groups, p->channels, p->outs}};
     int n = 8;
     for (int i = 0; i < KNI_CONV_AXES; i++) key.words[n++] = p->axes[i].taps;
     for (int i = 0; i < KNI_CONV_AXES && p->transposed; i++) {

@@ -5,9 +5,12 @@
 #include "backend/cpu/conv_padding.h"
 #include "backend/cpu/conv_pointwise.h"
 #include "backend/cpu/conv_turned.h"
+#include "backend/cpu/conv_window.h"
 #include "backend/cpu/gemm_workspace.h"
 #include "backend/cpu/matmul_run.h"
+#include "backend/cpu/product_tail.h"
 #include "backend/host/host.h"
+#include "core/made_forms.h"
 #include "core/thread_pool.h"
 #include "ops/native.h"
 #include <string.h>
@@ -38,6 +41,9 @@ typedef struct {
     int64_t units, units_of_task;
     bool in_place; /* x itself is the planes */
     bool separate;
+    const kni_product_tail
+        *tail;         /* runs over results that are finished; NULL: nothing follows, or the kernels do it */
+    kni_finish finish; /* by the kernels */
     _Atomic bool failed;
     int64_t filled[WORKERS]; /* what each worker's planes hold: band and image, from 1 on; 0: nothing yet */
 } conv_job;
@@ -185,8 +191,8 @@ static bool multiply_lone(const target *t, const char *planes, const char *weigh
 }
 
 /* The same with vectors along output channels. */
-static void multiply_turned(const target *t, const char *planes, const char *weights, int64_t group, int64_t out,
-                            int64_t last)
+static void multiply_turned(const target *t, const char *planes, const char *weights, int64_t group,
+                            int64_t out, int64_t last)
 {
     const conv_job *job = t->job;
     const kni_conv_plan *p = &job->plan;
@@ -198,6 +204,7 @@ static void multiply_turned(const target *t, const char *planes, const char *wei
                                  .bias = job->bias ? (const float *)job->bias + first : NULL,
                                  .y = (float *)t->y + first * job->y.channel,
                                  .y_channel = job->y.channel,
+                                 .finish = job->finish,
                                  .separate = job->separate};
     for (int i = 0; i < KNI_CONV_AXES; i++) {
         part.size[i] = t->size[i];
@@ -279,6 +286,21 @@ static const char *get_planes(conv_job *job, const kni_conv_part *part, int64_t 
     return planes;
 }
 
+/* What follows the results of a unit of a convolution, which has one section: whole rows of each output channel. */
+static void follow_unit(const conv_job *job, int64_t n, int64_t group, int64_t out, int64_t last,
+                        int64_t first, int64_t count)
+{
+    const kni_conv_tensor *y = &job->y;
+    const kni_conv_plan *p = &job->plan;
+    int64_t row = 1;
+    for (int i = job->band_axis + 1; i < KNI_CONV_AXES; i++) row *= p->axes[i].target;
+    const int64_t begin = n * y->batch + (group * p->outs + out) * y->channel;
+    if (count * row == y->channel) kni_product_tail_run(job->tail, begin, begin + (last - out) * y->channel);
+    for (int64_t o = 0; o < last - out && count * row != y->channel; o++)
+        kni_product_tail_run(job->tail, begin + o * y->channel + first * row,
+                             begin + o * y->channel + (first + count) * row);
+}
+
 static void run_unit(conv_job *job, int64_t unit, unit_worker *w)
 {
     const kni_conv_plan *p = &job->plan;
@@ -308,7 +330,10 @@ static void run_unit(conv_job *job, int64_t unit, unit_worker *w)
             empty |= t.count[i] <= 0;
             from = from * t.size[i] + t.first[i] - part.first[i];
         }
-        if (!empty) multiply_phase(&t, planes + from * p->kernels->size, group, out, last);
+        if (empty) continue;
+        multiply_phase(&t, planes + from * p->kernels->size, group, out, last);
+        if (job->tail)
+            follow_unit(job, n, group, out, last, t.first[job->band_axis], t.count[job->band_axis]);
     }
 }
 
@@ -385,7 +410,29 @@ static bool run_job(conv_job *job, const kni_tensor *x, const kni_tensor *w, con
     return !job->failed;
 }
 
-static kn_status run_conv(const kn_record *r, bool transposed)
+/* The kernels but for the GEMM's. */
+static bool run_kernels(conv_job *job, const kni_tensor *x, kni_tensor *w, const void *weights, bool few,
+                        const kni_product_tail *tail)
+{
+    const kni_conv_plan *p = &job->plan;
+    const bool looked = tail || kni_form_lasts(w->storage);
+    const bool suspect = looked && kni_conv_padding_may_leak(p, w, weights);
+    const kni_finish none = {KNI_FINISH_NONE, 0, 0}, finish = suspect ? none : kni_product_finish(tail);
+    bool followed = finish.kind != KNI_FINISH_NONE, good = true;
+    if (!kni_conv_window_run(p, &job->x, weights, job->bias, &job->y, &finish)) {
+        followed = followed && p->turned && !p->transposed;
+        if (followed) job->finish = finish;
+        if (!followed && !suspect && !few && !p->transposed) job->tail = tail;
+        good = few ? kni_conv_few(p, &job->x, w, weights, job->bias, &job->y) : run_job(job, x, w, weights);
+        followed |= job->tail != NULL;
+    }
+    if (!good) return false;
+    if (!looked || suspect) kni_conv_padding_mend(p, &job->x, weights, job->bias, &job->y);
+    if (tail && !followed) kni_product_tail_whole(tail);
+    return true;
+}
+
+static kn_status run_conv(const kn_record *r, bool transposed, const kni_product_tail *tail)
 {
     kni_tensor *x = kni_in(r, 0), *w = kni_in(r, 1), *bias = r->n_in > 2 ? kni_in(r, 2) : NULL,
                *y = kni_out(r, 0);
@@ -401,26 +448,42 @@ static kn_status run_conv(const kn_record *r, bool transposed)
     job.x = kni_conv_tensor_of(x);
     job.y = kni_conv_tensor_of(y);
     const bool few = kni_conv_is_few(&job.plan, &job.x, &job.y);
-    if (!few && kni_conv_is_pointwise(&job.plan, &job.x))
-        return kni_conv_pointwise(&job.plan, &job.x, w, bias, &job.y) ? KN_OK
-                                                                      : kni_gemm_no_memory(r->row->name);
+    job.plan.turned = !few && kni_conv_wants_turned(&job.plan, &job.y);
+    if (!few && kni_conv_is_pointwise(&job.plan, &job.x) &&
+        !(job.plan.turned && kni_conv_turned_pays(&job.plan, w))) {
+        const kni_finish finish = kni_product_finish(tail);
+        if (!kni_conv_pointwise(&job.plan, &job.x, w, bias, &job.y, &finish))
+            return kni_gemm_no_memory(r->row->name);
+        if (tail && finish.kind == KNI_FINISH_NONE) kni_product_tail_whole(tail);
+        return KN_OK;
+    }
     if (!kni_host_borrow(w, job.plan.compute, &packed)) return KN_ERROR_MEMORY;
     if (bias && !kni_host_borrow(bias, job.plan.compute, &added)) {
         kni_host_unborrow(&packed);
         return KN_ERROR_MEMORY;
     }
     job.bias = added.data;
-    job.plan.turned = !few && kni_conv_wants_turned(&job.plan, &job.y);
-    bool good = few ? kni_conv_few(&job.plan, &job.x, w, packed.data, added.data, &job.y)
-                    : run_job(&job, x, w, packed.data);
-    if (good) kni_conv_padding_mend(&job.plan, &job.x, packed.data, added.data, &job.y);
+    const bool good = run_kernels(&job, x, w, packed.data, few, tail);
     kni_host_unborrow(&packed);
     kni_host_unborrow(&added);
     return good ? KN_OK : kni_gemm_no_memory(r->row->name);
 }
 
-static kn_status run_forward(const kn_record *r) { return run_conv(r, false); }
-static kn_status run_transposed(const kn_record *r) { return run_conv(r, true); }
+static kn_status run_forward(const kn_record *r) { return run_conv(r, false, NULL); }
+static kn_status run_transposed(const kn_record *r) { return run_conv(r, true, NULL); }
 
+#ifndef KN_FREESTANDING
+static kn_status run_forward_product(const kn_record *r, const kni_product_tail *tail)
+{
+    return run_conv(r, false, tail);
+}
+static kn_status run_transposed_product(const kn_record *r, const kni_product_tail *tail)
+{
+    return run_conv(r, true, tail);
+}
+const kni_native kni_cpu_conv = {.run = run_forward, .run_product = run_forward_product};
+const kni_native kni_cpu_conv_transpose = {.run = run_transposed, .run_product = run_transposed_product};
+#else
 const kni_native kni_cpu_conv = {.run = run_forward};
 const kni_native kni_cpu_conv_transpose = {.run = run_transposed};
+#endif

@@ -1,6 +1,7 @@
 /* Turned products: positions are taken in chunks, whose sums [positions][output channels] stay in the first-level cache through all of the
    depth, and are turned into rows of the result at the end. */
 #include "backend/cpu/conv_turned.h"
+#include "core/made_forms.h"
 
 enum { CHUNK = 128, PANEL = 32, LEAST_DEPTH = 16 };
 
@@ -11,7 +12,8 @@ bool kni_conv_wants_turned(const kni_conv_plan *p, const kni_conv_tensor *y)
     const kni_conv_kernels *k = p->kernels;
     const kni_conv_axis *a = p->axes;
     int64_t n[KNI_CONV_AXES], size[KNI_CONV_AXES];
-    if (!k->run || y->dtype != KN_F32 || p->compute != KN_F32 || p->channels * kni_conv_taps(p) < LEAST_DEPTH) return false;
+    if (!k->run || y->dtype != KN_F32 || p->compute != KN_F32 || p->channels * kni_conv_taps(p) < LEAST_DEPTH)
+        return false;
     for (int i = 0; i < KNI_CONV_AXES; i++) {
         n[i] = p->transposed ? (a[i].target + a[i].stride - 1) / a[i].stride : a[i].target;
         size[i] = n[i] + a[i].reach;
@@ -20,7 +22,15 @@ bool kni_conv_wants_turned(const kni_conv_plan *p, const kni_conv_tensor *y)
     const int64_t columns = ((n[0] - 1) * size[1] + n[1] - 1) * size[2] + n[2];
     const double straight = (double)round_up(columns, k->lanes) * (double)p->outs;
     const double turned = (double)(n[0] * n[1]) * (double)n[2] * (double)round_up(p->outs, k->lanes);
-    return width >= 3 && turned < straight;
+    return width >= 3 && turned <= straight;
+}
+
+bool kni_conv_turned_pays(const kni_conv_plan *p, const kni_tensor *w)
+{
+    enum { LEAST_CHANNELS = 64, MOST_POSITIONS = 256 };
+    const kni_conv_axis *a = p->axes;
+    return p->channels >= LEAST_CHANNELS && a[0].target * a[1].target * a[2].target <= MOST_POSITIONS &&
+           kni_form_lasts(w->storage) && kni_is_contiguous(w->type.rank, w->type.dims, w->strides);
 }
 
 /* Neighbouring positions: in the planes, and in the sums. */
@@ -58,14 +68,17 @@ static void add_stretch(chunk *c, int64_t y, int64_t step, int n)
 /* Rows are cut into pieces of nearly equal length. False where nothing is left. */
 static bool next_chunk(const kni_conv_turned_part *t, place *at, chunk *c)
 {
-    const int64_t *n = t->count, rows = n[0] * n[1], pieces = (n[2] + t->plan->kernels->run - 1) / t->plan->kernels->run;
+    const int64_t *n = t->count, rows = n[0] * n[1],
+                  pieces = (n[2] + t->plan->kernels->run - 1) / t->plan->kernels->run;
     c->n_pieces = c->n_stretches = c->positions = 0;
     while (at->row < rows) {
         const int64_t first = at->column * n[2] / pieces, end = (at->column + 1) * n[2] / pieces;
         const int64_t a = at->row / n[1], b = at->row % n[1];
         if (c->positions + end - first > CHUNK) break;
-        c->pieces[c->n_pieces++] = (piece){(a * t->size[1] + b) * t->size[2] + first, c->positions, (int)(end - first)};
-        add_stretch(c, a * t->y_step[0] + b * t->y_step[1] + first * t->y_step[2], t->y_step[2], (int)(end - first));
+        c->pieces[c->n_pieces++] =
+            (piece){(a * t->size[1] + b) * t->size[2] + first, c->positions, (int)(end - first)};
+        add_stretch(c, a * t->y_step[0] + b * t->y_step[1] + first * t->y_step[2], t->y_step[2],
+                    (int)(end - first));
         c->positions += (int)(end - first);
         if (++at->column < pieces) continue;
         at->column = 0;
@@ -75,15 +88,21 @@ static bool next_chunk(const kni_conv_turned_part *t, place *at, chunk *c)
 }
 
 /* Adds a block of depth to all sums: two pieces of one length at a time. */
-static void multiply_chunk(const kni_conv_turned_part *t, const chunk *c, const float *weights, int64_t first, int64_t depth, int width,
-                           float *sums)
+static void multiply_chunk(const kni_conv_turned_part *t, const chunk *c, const float *weights, int64_t first,
+                           int64_t depth, int width, float *sums)
 {
-    const piece *waiting[2] = {NULL, NULL}; /* by the lowest bit of the length: pieces have two lengths at most, which follow each other */
+    const int64_t tiles =
+        (c->n_pieces + 1) / 2; /* in all of which the weights of the next block are asked for */
+    const piece *waiting[2] = {
+        NULL,
+        NULL}; /* by the lowest bit of the length: pieces have two lengths at most, which follow each other */
     kni_conv_turned p = {.depth = depth,
                          .w = weights,
                          .offsets = t->phase->offsets + first,
                          .vectors = width / t->plan->kernels->lanes,
                          .adds = first > 0,
+                         .ahead = (const char *)(weights + depth * width),
+                         .ahead_step = (int64_t)sizeof(float) * width / tiles,
                          .separate = t->separate};
     for (int i = 0; i < c->n_pieces + 2; i++) {
         const piece *one = i < c->n_pieces ? &c->pieces[i] : waiting[i - c->n_pieces];
@@ -100,20 +119,27 @@ static void multiply_chunk(const kni_conv_turned_part *t, const chunk *c, const 
         p.sums[0] = sums + (other ? *other : one)->at * width;
         p.sums[1] = sums + one->at * width;
         t->plan->kernels->turned(&p);
+        p.ahead += p.ahead_step * depth;
         if (other) *other = NULL;
     }
 }
 
-static void store_chunk(const kni_conv_turned_part *t, const chunk *c, int64_t out, int64_t outs, int width, const float *sums)
+static void store_chunk(const kni_conv_turned_part *t, const chunk *c, int64_t out, int64_t outs, int width,
+                        const float *sums)
 {
     const float *bias = t->bias ? t->bias + out : NULL;
     for (int i = 0; i < c->n_stretches; i++) {
         const stretch *s = &c->stretches[i];
         float *y = t->y + out * t->y_channel + s->y;
         if (t->y_step[2] == 1) {
-            t->plan->kernels->turned_store(&(kni_conv_turned_store){
-                .sums = sums + s->at * width, .sums_row = width, .positions = s->n, .outs = outs, .bias = bias, .y = y,
-                .y_channel = t->y_channel});
+            t->plan->kernels->turned_store(&(kni_conv_turned_store){.sums = sums + s->at * width,
+                                                                    .sums_row = width,
+                                                                    .positions = s->n,
+                                                                    .outs = outs,
+                                                                    .bias = bias,
+                                                                    .y = y,
+                                                                    .y_channel = t->y_channel,
+                                                                    .finish = t->finish});
             continue;
         }
         for (int64_t o = 0; o < outs; o++)
@@ -152,7 +178,8 @@ void kni_conv_turned_run(const kni_conv_turned_part *part, int64_t out, int64_t 
         place at = {0, 0};
         while (next_chunk(&t, &at, &c)) {
             for (int64_t k = 0; k < depth; k += KNI_CONV_DEPTH)
-                multiply_chunk(&t, &c, weights + k * width, k, depth - k < KNI_CONV_DEPTH ? depth - k : KNI_CONV_DEPTH, width, sums);
+                multiply_chunk(&t, &c, weights + k * width, k,
+                               depth - k < KNI_CONV_DEPTH ? depth - k : KNI_CONV_DEPTH, width, sums);
             store_chunk(&t, &c, out, outs, width, sums);
         }
         out += width;

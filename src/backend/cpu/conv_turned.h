@@ -7,15 +7,19 @@
 
 /* Whether this is the better way. It follows from the shapes and the tier. */
 bool kni_conv_wants_turned(const kni_conv_plan *plan, const kni_conv_tensor *y);
+/* Whether it also pays where a GEMM could read the image in place: packed weights are there already, and positions are few. */
+bool kni_conv_turned_pays(const kni_conv_plan *plan, const kni_tensor *w);
 
 /* A part of a section of results of one image and group. */
 typedef struct {
     const kni_conv_plan *plan;
     const kni_conv_phase *phase;
-    const float *planes, *weights, *bias; /* planes: of the first position; weights and bias: of the group; bias may be NULL */
+    const float *planes, *weights,
+        *bias; /* planes: of the first position; weights and bias: of the group; bias may be NULL */
     int64_t size[KNI_CONV_AXES], count[KNI_CONV_AXES];
     float *y; /* of the first position in the group's first output channel */
     int64_t y_channel, y_step[KNI_CONV_AXES];
+    kni_finish finish; /* where y_step[2] is 1 */
     bool separate;
 } kni_conv_turned_part;
 /* Output channels out .. last - 1; `out` begins a panel. */

@@ -6,6 +6,7 @@
 #include "backend/cpu/tier/conv_lone.h"
 #include "backend/cpu/tier/conv_move.h"
 #include "backend/cpu/tier/conv_turned.h"
+#include "backend/cpu/tier/conv_window.h"
 #include "backend/cpu/tier/gemm_simd.h"
 
 #if defined(KNI_TIER_V4)
@@ -187,8 +188,9 @@ static void conv_dots(const kni_conv_gradient *g)
 #define CONV_KERNELS                                                                                         \
     {                                                                                                        \
         .lanes = LANES, .rows = CONV_ROWS, .vectors = CONV_VECTORS, .size = (int)sizeof(real),               \
-        .run = TURNED_RUN, .product = conv_product, .turned = conv_turned, .turned_store = conv_turned_store, .lone = conv_lone, .fill = conv_fill, .gradient = conv_gradient,            \
-        .dots = conv_dots                                                                                    \
+        .run = TURNED_RUN, .product = conv_product, .turned = conv_turned,                                   \
+        .turned_store = conv_turned_store, .lone = conv_lone, .window = conv_window, .fill = conv_fill,      \
+        .gradient = conv_gradient, .dots = conv_dots                                                         \
     }
 
 #endif
