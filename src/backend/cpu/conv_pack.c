@@ -6,6 +6,8 @@
 #include "core/thread_pool.h"
 #include <string.h>
 
+enum { PANEL_PART = 2048 }; /* elements */
+
 int64_t kni_conv_phase_count(const kni_conv_plan *p)
 {
     int64_t n = 1;
@@ -102,12 +104,12 @@ typedef struct {
     int64_t n_phases, blocks; /* of rows in a group */
 } pack_job;
 
-/* to[k * rows] = from[taps[k]] for all channels. */
+/* to[k * rows] = from[taps[k]] for so many channels. */
 #define PACK_ROW(type)                                                                                       \
     {                                                                                                        \
         const type *from = (const type *)j->weights + source;                                                \
-        type *to = (type *)panel + r;                                                                        \
-        for (int64_t c = 0; c < p->channels; c++, from += by_channel)                                        \
+        type *to = (type *)panel + channel * phase->n_taps * rows + r;                                       \
+        for (int64_t c = 0; c < now; c++, from += by_channel)                                                \
             for (int64_t k = 0; k < phase->n_taps; k++, to += rows) *to = from[phase->taps[k]];              \
     }
 
@@ -130,12 +132,17 @@ static void pack_task(void *argument, int64_t task, int worker)
             char *panel =
                 phase->weights + (group * kni_conv_packed_outs(p) + o) * phase->depth * p->kernels->size;
             if (there < rows) memset(panel, 0, (size_t)(rows * phase->depth * p->kernels->size));
-            for (int r = 0; r < there; r++) {
-                const int64_t source = group * p->channels * p->outs * taps + (o + r) * by_out;
-                if (p->kernels->size == 8)
-                    PACK_ROW(double)
-                else
-                    PACK_ROW(float)
+            /* A few channels at a time, whose part of the panel stays in the first-level cache while its rows are written. */
+            const int64_t together = PANEL_PART / (phase->n_taps * rows + 1) + 1;
+            for (int64_t channel = 0; channel < p->channels; channel += together) {
+                const int64_t now = p->channels - channel < together ? p->channels - channel : together;
+                for (int r = 0; r < there; r++) {
+                    const int64_t source = group * p->channels * p->outs * taps + (o + r) * by_out + channel * by_channel;
+                    if (p->kernels->size == 8)
+                        PACK_ROW(double)
+                    else
+                        PACK_ROW(float)
+                }
             }
             o += rows;
         }
