@@ -1,5 +1,6 @@
 /* Sections of a convolution's results, offsets of taps in the planes, and packed weights. */
 #include "backend/cpu/conv_pack.h"
+#include "backend/cpu/gemm_problem.h"
 #include "backend/cpu/gemm_workspace.h"
 #include "backend/host/host.h"
 #include "core/made_forms.h"
@@ -113,6 +114,21 @@ typedef struct {
             for (int64_t k = 0; k < phase->n_taps; k++, to += rows) *to = from[phase->taps[k]];              \
     }
 
+/* A whole panel of a turned product, whose taps lie in order: matrices that are packed as right sides of products are. */
+static bool pack_turned(const kni_conv_plan *p, const kni_conv_phase *phase, const float *from, int64_t by_out, float *panel, int rows)
+{
+    const kni_gemm_kernels *gemm = kni_gemm_kernels_for(KNI_GEMM_F32);
+    const int64_t taps = kni_conv_taps(p);
+    if (!p->turned || phase->n_taps != taps || !gemm || gemm->tile_columns != rows) return false;
+    if (!p->transposed) {
+        gemm->pack_b(panel, &(kni_gemm_view){from, 1, by_out, KNI_GEMM_F32}, phase->depth, rows);
+        return true;
+    }
+    for (int64_t c = 0; c < p->channels; c++, from += p->outs * taps, panel += taps * rows)
+        gemm->pack_b(panel, &(kni_gemm_view){from, 1, by_out, KNI_GEMM_F32}, taps, rows);
+    return true;
+}
+
 /* One block of the tile's rows of one group, all sections. */
 static void pack_task(void *argument, int64_t task, int worker)
 {
@@ -132,12 +148,17 @@ static void pack_task(void *argument, int64_t task, int worker)
             char *panel =
                 phase->weights + (group * kni_conv_packed_outs(p) + o) * phase->depth * p->kernels->size;
             if (there < rows) memset(panel, 0, (size_t)(rows * phase->depth * p->kernels->size));
+            const int64_t first_weight = group * p->channels * p->outs * taps + o * by_out;
+            if (there == rows && pack_turned(p, phase, (const float *)j->weights + first_weight, by_out, (float *)panel, rows)) {
+                o += rows;
+                continue;
+            }
             /* A few channels at a time, whose part of the panel stays in the first-level cache while its rows are written. */
             const int64_t together = PANEL_PART / (phase->n_taps * rows + 1) + 1;
             for (int64_t channel = 0; channel < p->channels; channel += together) {
                 const int64_t now = p->channels - channel < together ? p->channels - channel : together;
                 for (int r = 0; r < there; r++) {
-                    const int64_t source = group * p->channels * p->outs * taps + (o + r) * by_out + channel * by_channel;
+                    const int64_t source = first_weight + r * by_out + channel * by_channel;
                     if (p->kernels->size == 8)
                         PACK_ROW(double)
                     else
