@@ -88,7 +88,9 @@ enum {
     KN_TAKES_LOSSES = 16,  /* cross entropy and its gradient among the lines */
     KN_TAKES_COLUMNS = 32, /* sums over all lines, at each place, beside what the lines themselves have */
     KN_TAKES_CASTS = 64,   /* casts in KN_GROUP_MANY */
-    KN_TAKES_REPEATS = 128 /* records of an earlier group again, where that saves memory traffic */
+    KN_TAKES_REPEATS = 128, /* records of an earlier group again, where that saves memory traffic */
+    KN_TAKES_CHANNELS = 256 /* after a product, records that map each channel by numbers of its own (batch norm in evaluation); `follows`
+                               is asked about them as well */
 };
 
 /* What a leaf takes as a group. The leaf assigns the fields it knows; all are 0 before. */
@@ -185,7 +187,7 @@ struct kn_backend {
     /* Runs a group. Outputs come without storage; the leaf gives it to them, contiguous, or that of an input that dies
        (kn_backend_group_reuse). KN_ERROR_UNSUPPORTED without a text: it cannot, and gets the records one by one. */
     kn_status (*run_group)(kn_backend *backend, const kn_group *group);
-    /* `next` is elementwise and would follow the n records of a group, the product first. It sees their results whole and in
+    /* `next` is elementwise, or such a map of channels, and would follow the n records of a group, the product first. It sees their results whole and in
        order, and its own have as many elements. Tensors may have no memory yet. NULL: nothing follows a product. */
     kn_follow (*follows)(kn_backend *backend, const kn_record *const *records, int32_t n,
                          const kn_record *next);

@@ -28,6 +28,9 @@ typedef struct kni_native {
 #ifndef KN_FREESTANDING
     /* Products: runs the record and what follows it in its group (backend/cpu/product_tail.h). NULL: nothing follows. */
     kn_status (*run_product)(const kn_record *r, const struct kni_product_tail *tail);
+    /* Maps of channels, y = (x - mean[c]) * scale[c] + shift[c] in f32: gives the numbers, `channels` means and as many scales and
+       shifts behind them. False without memory. */
+    bool (*channel_map)(const kn_record *r, float *map, int64_t channels);
     /* Elementwise rows without strips of their own: the strip of one step of their body, on the tier in use. NULL: the step has
        none in this compute type. */
     kni_strip_fn (*strip_of)(const struct kni_step *step, int compute);

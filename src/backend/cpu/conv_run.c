@@ -204,7 +204,7 @@ static void multiply_turned(const target *t, const char *planes, const char *wei
                                  .bias = job->bias ? (const float *)job->bias + first : NULL,
                                  .y = (float *)t->y + first * job->y.channel,
                                  .y_channel = job->y.channel,
-                                 .finish = job->finish,
+                                 .finish = kni_finish_from(job->finish, (long)first),
                                  .separate = job->separate};
     for (int i = 0; i < KNI_CONV_AXES; i++) {
         part.size[i] = t->size[i];
@@ -417,12 +417,12 @@ static bool run_kernels(conv_job *job, const kni_tensor *x, kni_tensor *w, const
     const kni_conv_plan *p = &job->plan;
     const bool looked = tail || kni_form_lasts(w->storage);
     const bool suspect = looked && kni_conv_padding_may_leak(p, w, weights);
-    const kni_finish none = {KNI_FINISH_NONE, 0, 0}, finish = suspect ? none : kni_product_finish(tail);
-    bool followed = finish.kind != KNI_FINISH_NONE, good = true;
+    const kni_finish none = {KNI_FINISH_NONE}, finish = suspect ? none : kni_product_finish(tail);
+    bool followed = kni_finishes(&finish), good = true;
     if (!kni_conv_window_run(p, &job->x, weights, job->bias, &job->y, &finish)) {
         followed = followed && p->turned && !p->transposed;
         if (followed) job->finish = finish;
-        if (!followed && !suspect && !few && !p->transposed) job->tail = tail;
+        if (tail && !followed && !suspect && !few && !p->transposed && kni_product_tail_has_ranges(tail)) job->tail = tail;
         good = few ? kni_conv_few(p, &job->x, w, weights, job->bias, &job->y) : run_job(job, x, w, weights);
         followed |= job->tail != NULL;
     }
@@ -451,7 +451,7 @@ static kn_status run_conv(const kn_record *r, bool transposed, const kni_product
     job.plan.turned = !few && kni_conv_wants_turned(&job.plan, &job.y);
     if (!few && kni_conv_is_pointwise(&job.plan, &job.x) &&
         !(job.plan.turned && kni_conv_turned_pays(&job.plan, w))) {
-        const kni_finish finish = kni_product_finish(tail);
+        const kni_finish finish = kni_product_bounds(tail);
         if (!kni_conv_pointwise(&job.plan, &job.x, w, bias, &job.y, &finish))
             return kni_gemm_no_memory(r->row->name);
         if (tail && finish.kind == KNI_FINISH_NONE) kni_product_tail_whole(tail);

@@ -139,7 +139,7 @@ static void store_chunk(const kni_conv_turned_part *t, const chunk *c, int64_t o
                                                                     .bias = bias,
                                                                     .y = y,
                                                                     .y_channel = t->y_channel,
-                                                                    .finish = t->finish});
+                                                                    .finish = kni_finish_from(t->finish, (long)out)});
             continue;
         }
         for (int64_t o = 0; o < outs; o++)

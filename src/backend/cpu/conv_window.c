@@ -32,6 +32,7 @@ static bool one_plane(const window_job *job, int64_t plane)
     w.w = job->weights + o * kni_conv_taps(p);
     w.y = (float *)job->y->data + n * job->y->batch + o * job->y->channel;
     w.bias = job->bias ? job->bias + o : NULL;
+    w.finish = kni_finish_from(w.finish, (long)o);
     return p->kernels->window(&w);
 }
 

@@ -2,7 +2,6 @@
 #include "backend/cpu/group_product.h"
 #include "backend/cpu/group_rows.h"
 #include "backend/cpu/group_strips.h"
-#include "backend/cpu/product_tail.h"
 #include "backend/host/host.h"
 #include "backend/host/host_copy.h"
 #include "backend/jit/group_jit.h"
@@ -76,18 +75,11 @@ static void end_copies(const kni_group *g, kni_storage **copies)
 
 static void run_program(const kni_strip_program *p, strip_job *j)
 {
-    j->block = kni_strip_block(p);
     if (p->n >= PARALLEL_MIN && p->jit && kni_group_jit_run(p->jit, &j->memory)) return; /* as compiled C */
     if (p->n < PARALLEL_MIN)
         kni_strip_run(p, &j->memory, 0, p->n);
     else
         kni_parallel_for((p->n + j->block - 1) / j->block, run_block, j);
-}
-
-void kni_product_tail_whole(const kni_product_tail *tail)
-{
-    strip_job j = {.p = tail->program, .memory = *tail->memory};
-    run_program(tail->program, &j);
 }
 
 kn_status kni_cpu_group_points(const kni_group *g)
@@ -107,6 +99,7 @@ kn_status kni_cpu_group_points(const kni_group *g)
     if (s == KN_OK && p->n > 0) {
         j.p = p;
         j.memory.ahead = NULL;
+        j.block = kni_strip_block(p);
         for (int i = 0; i < g->n_inputs; i++) j.memory.inputs[i] = kni_pointer(kni_slot(g->inputs[i]));
         for (int i = 0; i < g->n_outputs; i++) j.memory.results[i] = kni_pointer(kni_slot(g->outputs[i]));
         for (int i = 0; i < g->n_records; i++)
@@ -183,6 +176,7 @@ static kn_status limits(kn_backend *b, kn_limits *l)
     (void)b;
     l->kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS |
                1u << KNI_GROUP_MANY | 1u << KNI_GROUP_PRODUCT;
+    l->takes = KNI_TAKES_CHANNELS;
     l->max_records = KNI_GROUP_RECORDS;
     l->max_inputs = KNI_GROUP_INPUTS;
     l->max_outputs = KNI_GROUP_RESULTS;

@@ -59,13 +59,13 @@ static kn_status run_linear_product(const kn_record *r, const kni_product_tail *
                        .bias = bias ? kni_pointer(bias) : NULL,
                        .bias_kind = bias ? KNI_GEMM_BIAS_PER_COLUMN : KNI_GEMM_NO_BIAS,
                        .bias_stride = bias ? bias->strides[0] : 0,
-                       .finish = kni_product_finish(tail),
+                       .finish = kni_product_bounds(tail),
                        .reproducible = kni_reproducible()};
     kni_gemm_packed packed;
     if (kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col)) g.b_packed = &packed;
     bool good = kni_gemm(&g);
     kni_host_unborrow(&rows);
-    if (good && tail && tail->finish.kind == KNI_FINISH_NONE) kni_product_tail_whole(tail);
+    if (good && tail && kni_product_bounds(tail).kind == KNI_FINISH_NONE) kni_product_tail_whole(tail);
     return good ? KN_OK : kni_gemm_no_memory(r->row->name);
 }
 

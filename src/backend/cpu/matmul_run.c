@@ -218,10 +218,10 @@ static kn_status run_matmul_product(const kn_record *r, const kni_product_tail *
     if (s || kni_count(&out->type) == 0) return s;
     if (kni_dtypes[out->type.dtype].bits < 32 && kni_dtypes[out->type.dtype].kind != KNI_KIND_FLOAT)
         return run_small_integers(r);
-    product p = {.dtype = out->type.dtype, .finish = kni_product_finish(tail)};
+    product p = {.dtype = out->type.dtype, .finish = kni_product_bounds(tail)};
     start_product(&p, r, kni_pointer(kni_in(r, 0)), kni_pointer(kni_in(r, 1)), out->storage->data);
     if (!multiply(&p)) return kni_gemm_no_memory(r->row->name);
-    if (tail && tail->finish.kind == KNI_FINISH_NONE) kni_product_tail_whole(tail);
+    if (tail && kni_product_bounds(tail).kind == KNI_FINISH_NONE) kni_product_tail_whole(tail);
     return KN_OK;
 }
 

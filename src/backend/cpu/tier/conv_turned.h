@@ -63,8 +63,9 @@ static void conv_turned(const kni_conv_turned *p)
     turned_tiles[p->separate][p->runs - 1][p->vectors - 1][p->count - 1](p);
 }
 
-static inline line finish_line(line sum, const kni_finish *f)
+static inline line finish_line(line sum, const kni_finish *f, int64_t c)
 {
+    if (f->mean) sum = (sum - f->mean[c]) * f->scale[c] + f->shift[c];
     __m256 x = (__m256)sum;
     const __m256 nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
     if (f->kind == KNI_FINISH_NONE) return sum;
@@ -82,7 +83,7 @@ static inline void store_turned_square(const kni_conv_turned_store *s, int64_t a
     line turned[SQUARE];
     load_turned(turned, (const real *)s->sums + at * s->sums_row + out, s->sums_row);
     for (int64_t j = 0; j < outs; j++, y += s->y_channel)
-        line_store(y, finish_line(bias ? turned[j] + bias[j] : turned[j], &s->finish));
+        line_store(y, finish_line(bias ? turned[j] + bias[j] : turned[j], &s->finish, out + j));
 }
 
 static void conv_turned_store(const kni_conv_turned_store *s)
@@ -96,9 +97,10 @@ static void conv_turned_store(const kni_conv_turned_store *s)
     }
     for (int64_t o = 0; o < s->outs; o++)
         for (int64_t i = 0; i < s->positions; i++) {
-            const real sum = ((const real *)s->sums)[i * s->sums_row + o];
-            ((real *)s->y)[o * s->y_channel + i] =
-                finish_real(bias ? sum + bias[o] : sum, &s->finish, s->finish.kind);
+            real sum = ((const real *)s->sums)[i * s->sums_row + o];
+            if (bias) sum += bias[o];
+            if (s->finish.mean) sum = (sum - s->finish.mean[o]) * s->finish.scale[o] + s->finish.shift[o];
+            ((real *)s->y)[o * s->y_channel + i] = finish_real(sum, &s->finish, s->finish.kind);
         }
 }
 

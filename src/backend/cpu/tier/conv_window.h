@@ -78,7 +78,8 @@ static inline __attribute__((always_inline)) void window_of(const kni_conv_windo
     const __mmask16 there = left >= LANES ? 0xffff : (__mmask16)((1u << left) - 1);
     WINDOW_UNROLL for (int r = 0; r < rows; r++)
     {
-        const vec value = w->bias ? sum[r] + vec_all(*w->bias) : sum[r];
+        vec value = w->bias ? sum[r] + vec_all(*w->bias) : sum[r];
+        if (w->finish.mean) value = map_vector(value, &w->finish, 0);
         _mm512_mask_storeu_ps(w->y + (i + r) * w->y_row + j, there,
                               (__m512)finish_vector(value, &w->finish, w->finish.kind));
     }

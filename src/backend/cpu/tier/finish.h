@@ -43,6 +43,12 @@ static inline __attribute__((always_inline)) vec finish_vector(vec sum, const kn
     return sum;
 }
 
+/* (sum - mean) * scale + shift */
+static inline vec map_vector(vec sum, const kni_finish *f, int64_t c)
+{
+    return (sum - vec_all((real)f->mean[c])) * vec_all((real)f->scale[c]) + vec_all((real)f->shift[c]);
+}
+
 static inline real finish_real(real sum, const kni_finish *f, const kni_finish_kind kind)
 {
     const real low = (real)f->low, high = (real)f->high;
