@@ -81,15 +81,16 @@ typedef struct kn_plan_run {
 } kn_plan_run;
 
 enum {
-    KN_TAKES_VIEWS = 1,    /* records that are views of results of the group */
-    KN_TAKES_CREATION = 2, /* full, iota, linspace, random and dropout in pointwise groups */
-    KN_TAKES_ANY_AXES = 4, /* lines along any axes; else only along the last ones */
-    KN_TAKES_WHOLE = 8,    /* lines that are the whole tensor */
-    KN_TAKES_LOSSES = 16,  /* cross entropy and its gradient among the lines */
-    KN_TAKES_COLUMNS = 32, /* sums over all lines, at each place, beside what the lines themselves have */
-    KN_TAKES_CASTS = 64,   /* casts in KN_GROUP_MANY */
+    KN_TAKES_VIEWS = 1,     /* records that are views of results of the group */
+    KN_TAKES_CREATION = 2,  /* full, iota, linspace, random and dropout in pointwise groups */
+    KN_TAKES_ANY_AXES = 4,  /* lines along any axes; else only along the last ones */
+    KN_TAKES_WHOLE = 8,     /* lines that are the whole tensor */
+    KN_TAKES_LOSSES = 16,   /* cross entropy and its gradient among the lines */
+    KN_TAKES_COLUMNS = 32,  /* sums over all lines, at each place, beside what the lines themselves have */
+    KN_TAKES_CASTS = 64,    /* casts in KN_GROUP_MANY */
     KN_TAKES_REPEATS = 128, /* records of an earlier group again, where that saves memory traffic */
-    KN_TAKES_CHANNELS = 256 /* after a product, records that map each channel by numbers of its own (batch norm in evaluation); `follows`
+    KN_TAKES_CHANNELS =
+        256 /* after a product, records that map each channel by numbers of its own (batch norm in evaluation); `follows`
                                is asked about them as well */
 };
 

@@ -428,7 +428,8 @@ static void place_entry(state *s, int32_t index)
     if (role == UPDATE) {
         g = group_of_updates(s, e, &domain);
     } else {
-        if (role == POINT || role == ROWS || role == TAIL) g = group_to_join(s, e, role, &domain, &s->why[index]);
+        if (role == POINT || role == ROWS || role == TAIL)
+            g = group_to_join(s, e, role, &domain, &s->why[index]);
         if (g < 0 && !s->why[index]) s->why[index] = why_alone[role];
         if (g < 0) g = new_group(s, kind_of_role[role], &domain);
         if (latest_source(s, e, g) > s->groups[g].place) move_last(s, g);

@@ -17,23 +17,22 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {1, 16, 32, 1, 14, 14, 3, 1, 1, false},  /* turned: whole runs of 7 */
-    {2, 24, 40, 1, 9, 13, 3, 1, 1, false},   /* runs of two lengths, a panel of one vector */
-    {1, 40, 64, 1, 7, 7, 3, 2, 1, false},    /* planes by phase */
-    {1, 3, 32, 1, 33, 31, 7, 2, 3, false},   /* few channels */
-    {1, 64, 48, 1, 7, 7, 1, 1, 0, false},    /* one tap: positions of all rows are one run */
-    {1, 70, 36, 1, 16, 20, 1, 1, 0, false},  /* a GEMM */
-    {2, 8, 5, 1, 10, 11, 3, 1, 1, false},    /* straight: few output channels */
-    {1, 64, 64, 4, 14, 14, 3, 1, 1, false},  /* groups */
-    {2, 6, 6, 6, 15, 18, 3, 1, 1, false},    /* windows */
-    {1, 5, 5, 5, 17, 37, 3, 2, 1, false},    /* windows with a stride */
-    {1, 4, 8, 4, 12, 16, 5, 1, 2, false},    /* two results of each channel */
-    {1, 7, 7, 7, 9, 50, 5, 2, 2, false},
-    {1, 3, 3, 3, 8, 8, 7, 1, 3, false},
-    {1, 6, 6, 6, 5, 3, 3, 1, 3, false},      /* more padding than image */
-    {1, 40, 16, 1, 3, 3, 3, 1, 0, false},    /* one position */
-    {1, 24, 36, 1, 7, 9, 3, 1, 1, true},     {1, 16, 32, 1, 6, 7, 4, 2, 1, true},
-    {1, 300, 33, 1, 8, 15, 3, 1, 1, false},  /* several blocks of depth */
+    {1, 16, 32, 1, 14, 14, 3, 1, 1, false}, /* turned: whole runs of 7 */
+    {2, 24, 40, 1, 9, 13, 3, 1, 1, false},  /* runs of two lengths, a panel of one vector */
+    {1, 40, 64, 1, 7, 7, 3, 2, 1, false},   /* planes by phase */
+    {1, 3, 32, 1, 33, 31, 7, 2, 3, false},  /* few channels */
+    {1, 64, 48, 1, 7, 7, 1, 1, 0, false},   /* one tap: positions of all rows are one run */
+    {1, 70, 36, 1, 16, 20, 1, 1, 0, false}, /* a GEMM */
+    {2, 8, 5, 1, 10, 11, 3, 1, 1, false},   /* straight: few output channels */
+    {1, 64, 64, 4, 14, 14, 3, 1, 1, false}, /* groups */
+    {2, 6, 6, 6, 15, 18, 3, 1, 1, false},   /* windows */
+    {1, 5, 5, 5, 17, 37, 3, 2, 1, false},   /* windows with a stride */
+    {1, 4, 8, 4, 12, 16, 5, 1, 2, false},   /* two results of each channel */
+    {1, 7, 7, 7, 9, 50, 5, 2, 2, false},    {1, 3, 3, 3, 8, 8, 7, 1, 3, false},
+    {1, 6, 6, 6, 5, 3, 3, 1, 3, false},   /* more padding than image */
+    {1, 40, 16, 1, 3, 3, 3, 1, 0, false}, /* one position */
+    {1, 24, 36, 1, 7, 9, 3, 1, 1, true},    {1, 16, 32, 1, 6, 7, 4, 2, 1, true},
+    {1, 300, 33, 1, 8, 15, 3, 1, 1, false}, /* several blocks of depth */
 };
 
 typedef enum tail { NOTHING, RELU, BOUNDS, SILU, RESIDUAL, NORM, NORM_RELU, NORM_RESIDUAL, ROWS, TAILS } tail;
@@ -87,7 +86,8 @@ static float *run(kn_device device, const shape *s, tail t, bool biased, double 
                                 : KN_SHAPE(s->outs, s->channels / s->groups, s->taps, s->taps);
     kn_tensor x = made(KN_SHAPE(s->batch, s->channels, s->height, s->width), 1, 1, 0), w = made(ws, 2, 1, 0);
     kn_tensor bias = biased ? made(KN_SHAPE(s->outs), 3, 1, 0) : KN_NONE;
-    if (special != 0) w = kn_keep(kn_where(kn_greater_scalar(w, 0.98), kn_full(KN_SHAPE(1), special, KN_F32), w));
+    if (special != 0)
+        w = kn_keep(kn_where(kn_greater_scalar(w, 0.98), kn_full(KN_SHAPE(1), special, KN_F32), w));
     kn_tensor y = kn_keep(followed(convolve(s, x, w, bias), t, s->outs));
     *n = kn_count(y);
     float *values = malloc((size_t)*n * sizeof *values + 1);
@@ -100,7 +100,8 @@ static bool near(const float *a, const float *b, int64_t n, double terms)
 {
     for (int64_t i = 0; i < n; i++) {
         const bool nan = isnan(a[i]) || isnan(b[i]);
-        if (nan ? isnan(a[i]) != isnan(b[i]) : a[i] != b[i] && !(fabs(a[i] - b[i]) <= 2e-6 * sqrt(terms) * (1 + fabs(b[i]))))
+        if (nan ? isnan(a[i]) != isnan(b[i])
+                : a[i] != b[i] && !(fabs(a[i] - b[i]) <= 2e-6 * sqrt(terms) * (1 + fabs(b[i]))))
             return false;
     }
     return true;
@@ -148,23 +149,30 @@ static void one_product(int64_t m, int64_t k, int64_t n, int t, bool linear)
     for (int side = 0; side < 2; side++) {
         kn_scope scope = kn_scope_begin();
         kn_device_use(side ? fused : plain);
-        kn_tensor a = made(KN_SHAPE(m, k), 1, 1, 0), b = made(linear ? KN_SHAPE(n, k) : KN_SHAPE(k, n), 2, 1, 0);
+        kn_tensor a = made(KN_SHAPE(m, k), 1, 1, 0),
+                  b = made(linear ? KN_SHAPE(n, k) : KN_SHAPE(k, n), 2, 1, 0);
         kn_tensor row = made(KN_SHAPE(n), 3, 1, 0), all = made(KN_SHAPE(m, n), 4, 1, 0);
         kn_tensor y = linear ? kn_linear(a, b, row) : kn_matmul(a, b);
-        y = t == 0 ? kn_relu(y) : t == 1 ? kn_gelu(y) : t == 2 ? kn_add(y, row) : kn_relu6(kn_add(kn_mul(y, all), row));
+        y = t == 0   ? kn_relu(y)
+            : t == 1 ? kn_gelu(y)
+            : t == 2 ? kn_add(y, row)
+                     : kn_relu6(kn_add(kn_mul(y, all), row));
         CHECK(kn_read(kn_keep(y), values[side], (size_t)(m * n) * sizeof(float)) == KN_OK);
         kn_scope_end(scope, KN_NONE);
     }
     if (!CHECK(!memcmp(values[0], values[1], (size_t)(m * n) * sizeof(float))))
-        printf("  %lld x %lld x %lld, tail %d, linear %d\n", (long long)m, (long long)k, (long long)n, t, linear);
+        printf("  %lld x %lld x %lld, tail %d, linear %d\n", (long long)m, (long long)k, (long long)n, t,
+               linear);
 }
 
 static void products(void)
 {
-    static const int64_t sizes[][3] = {{1, 20, 30}, {5, 300, 17}, {33, 64, 100}, {200, 40, 300}, {130, 260, 130}};
+    static const int64_t sizes[][3] = {
+        {1, 20, 30}, {5, 300, 17}, {33, 64, 100}, {200, 40, 300}, {130, 260, 130}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int t = 0; t < 4; t++)
-            for (int linear = 0; linear < 2; linear++) one_product(sizes[i][0], sizes[i][1], sizes[i][2], t, linear);
+            for (int linear = 0; linear < 2; linear++)
+                one_product(sizes[i][0], sizes[i][1], sizes[i][2], t, linear);
 }
 
 /* ---- what is counted */
@@ -181,7 +189,8 @@ static void one_group_each(void)
     CHECK(kn_sync(fused) == KN_OK);
     kn_fusion_stats before = {0}, after = {0};
     CHECK(kn_fusion_stats_of(fused, &before) == KN_OK);
-    kn_tensor y = kn_relu(kn_batch_norm(convolve(&s, x, w, KN_NONE), numbers, numbers, numbers, numbers, 1e-5));
+    kn_tensor y =
+        kn_relu(kn_batch_norm(convolve(&s, x, w, KN_NONE), numbers, numbers, numbers, numbers, 1e-5));
     y = kn_batch_norm(convolve(&s, y, w2, KN_NONE), numbers, numbers, numbers, numbers, 1e-5);
     y = kn_keep(kn_relu(kn_add(y, residual)));
     CHECK(kn_sync(fused) == KN_OK);

@@ -105,7 +105,8 @@ typedef struct {
     void (*product)(const kni_conv_product *p);
     void (*turned)(const kni_conv_turned *p);
     void (*turned_store)(const kni_conv_turned_store *s);
-    void (*finish)(void *y, int64_t n, const kni_finish *f); /* of n neighbouring results of the first channel; f32 alone */
+    void (*finish)(void *y, int64_t n,
+                   const kni_finish *f); /* of n neighbouring results of the first channel; f32 alone */
     void (*lone)(const kni_conv_lone *l);
     bool (*window)(
         const kni_conv_window *w); /* false where it has none of that size; NULL: the tier has none */

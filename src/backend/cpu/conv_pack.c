@@ -115,7 +115,8 @@ typedef struct {
     }
 
 /* A whole panel of a turned product, whose taps lie in order: matrices that are packed as right sides of products are. */
-static bool pack_turned(const kni_conv_plan *p, const kni_conv_phase *phase, const float *from, int64_t by_out, float *panel, int rows)
+static bool pack_turned(const kni_conv_plan *p, const kni_conv_phase *phase, const float *from,
+                        int64_t by_out, float *panel, int rows)
 {
     const kni_gemm_kernels *gemm = kni_gemm_kernels_for(KNI_GEMM_F32);
     const int64_t taps = kni_conv_taps(p);
@@ -149,7 +150,8 @@ static void pack_task(void *argument, int64_t task, int worker)
                 phase->weights + (group * kni_conv_packed_outs(p) + o) * phase->depth * p->kernels->size;
             if (there < rows) memset(panel, 0, (size_t)(rows * phase->depth * p->kernels->size));
             const int64_t first_weight = group * p->channels * p->outs * taps + o * by_out;
-            if (there == rows && pack_turned(p, phase, (const float *)j->weights + first_weight, by_out, (float *)panel, rows)) {
+            if (there == rows && pack_turned(p, phase, (const float *)j->weights + first_weight, by_out,
+                                             (float *)panel, rows)) {
                 o += rows;
                 continue;
             }

@@ -132,14 +132,15 @@ static void store_chunk(const kni_conv_turned_part *t, const chunk *c, int64_t o
         const stretch *s = &c->stretches[i];
         float *y = t->y + out * t->y_channel + s->y;
         if (t->y_step[2] == 1) {
-            t->plan->kernels->turned_store(&(kni_conv_turned_store){.sums = sums + s->at * width,
-                                                                    .sums_row = width,
-                                                                    .positions = s->n,
-                                                                    .outs = outs,
-                                                                    .bias = bias,
-                                                                    .y = y,
-                                                                    .y_channel = t->y_channel,
-                                                                    .finish = kni_finish_from(t->finish, (long)out)});
+            t->plan->kernels->turned_store(
+                &(kni_conv_turned_store){.sums = sums + s->at * width,
+                                         .sums_row = width,
+                                         .positions = s->n,
+                                         .outs = outs,
+                                         .bias = bias,
+                                         .y = y,
+                                         .y_channel = t->y_channel,
+                                         .finish = kni_finish_from(t->finish, (long)out)});
             continue;
         }
         for (int64_t o = 0; o < outs; o++)

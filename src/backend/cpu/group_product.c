@@ -1,6 +1,7 @@
 /* A product and what follows it: the tail is a program of strips over what the product has finished, or bounds that its kernel applies
    where it stores. Both have the bits of the single records. */
 #include "backend/cpu/group_product.h"
+#include "backend/cpu/group_strips.h"
 #include "backend/cpu/product_tail.h"
 #include "backend/host/host.h"
 #include "graph/grouping.h"
@@ -23,7 +24,8 @@ kn_follow kni_cpu_follows(kn_backend *b, const kn_record *const *records, int32_
     (void)b;
     if (!native || !native->run_product || made->dtype != KN_F32) return KN_FOLLOW_NO;
     if (n == 1 && is_map(next, made)) return KN_FOLLOW_ONLY;
-    return kni_pointwise_record(next) && kni_same_dims(made, &kni_out(next, 0)->type) ? KN_FOLLOW_ONLY : KN_FOLLOW_NO;
+    return kni_pointwise_record(next) && kni_same_dims(made, &kni_out(next, 0)->type) ? KN_FOLLOW_ONLY
+                                                                                      : KN_FOLLOW_NO;
 }
 
 /* ---- bounds */
@@ -116,7 +118,8 @@ static kn_status split(tail_run *t)
     const int next = 1 + t->mapped;
     t->bounded = g->n_records == next + 1 && finish_of(g->records[next], t->base, &t->tail.finish);
     if (!t->bounded) t->tail.finish = (kni_finish){KNI_FINISH_NONE};
-    if (is_output(g, head->ids[0]) || (g->n_records > next && is_output(g, t->base)) || g->n_inputs >= KNI_GROUP_INPUTS)
+    if (is_output(g, head->ids[0]) || (g->n_records > next && is_output(g, t->base)) ||
+        g->n_inputs >= KNI_GROUP_INPUTS)
         return KN_ERROR_UNSUPPORTED;
     t->rest = *g;
     t->rest.kind = KNI_GROUP_POINTWISE;
@@ -209,6 +212,7 @@ static kn_status multiply(tail_run *t)
 {
     const kn_record *head = t->group->records[0];
     t->tail.made = kni_pointer(t->made);
+    kni_product_tail_start(&t->tail);
     t->made->flags |= KNI_TENSOR_BOUND; /* the kernel writes into the memory that is there */
     kn_status s = head->row->native->run_product(head, &t->tail);
     t->made->flags &= (uint8_t)~KNI_TENSOR_BOUND;

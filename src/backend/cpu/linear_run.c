@@ -65,7 +65,7 @@ static kn_status run_linear_product(const kn_record *r, const kni_product_tail *
     if (kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col)) g.b_packed = &packed;
     bool good = kni_gemm(&g);
     kni_host_unborrow(&rows);
-    if (good && tail && kni_product_bounds(tail).kind == KNI_FINISH_NONE) kni_product_tail_whole(tail);
+    if (good && tail && kni_product_bounds(tail).kind == KNI_FINISH_NONE) tail->whole(tail);
     return good ? KN_OK : kni_gemm_no_memory(r->row->name);
 }
 

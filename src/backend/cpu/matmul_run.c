@@ -221,7 +221,7 @@ static kn_status run_matmul_product(const kn_record *r, const kni_product_tail *
     product p = {.dtype = out->type.dtype, .finish = kni_product_bounds(tail)};
     start_product(&p, r, kni_pointer(kni_in(r, 0)), kni_pointer(kni_in(r, 1)), out->storage->data);
     if (!multiply(&p)) return kni_gemm_no_memory(r->row->name);
-    if (tail && kni_product_bounds(tail).kind == KNI_FINISH_NONE) kni_product_tail_whole(tail);
+    if (tail && kni_product_bounds(tail).kind == KNI_FINISH_NONE) tail->whole(tail);
     return KN_OK;
 }
 

@@ -281,10 +281,12 @@ static bool map_batch_norm(const kn_record *r, float *map, int64_t channels)
     batch_job j = {.compute = KN_F32, .eps = a->eps};
     kni_borrowed in[5] = {{0}};
     bool good = true;
-    for (int i = 1; i < r->n_in && good; i++) good = !kni_in(r, i) || kni_host_borrow(kni_in(r, i), KN_F32, &in[i]);
+    for (int i = 1; i < r->n_in && good; i++)
+        good = !kni_in(r, i) || kni_host_borrow(kni_in(r, i), KN_F32, &in[i]);
     for (int64_t c = 0; c < channels && good; c++) {
         map[c] = (float)number(&j, in[1].data, c, 0);
-        map[channels + c] = (float)(deviation(&j, number(&j, in[2].data, c, 0)) * number(&j, in[3].data, c, 1));
+        map[channels + c] =
+            (float)(deviation(&j, number(&j, in[2].data, c, 0)) * number(&j, in[3].data, c, 1));
         map[2 * channels + c] = (float)number(&j, in[4].data, c, 0);
     }
     for (int i = 1; i < r->n_in; i++) kni_host_unborrow(&in[i]);

@@ -1,27 +1,35 @@
 /* What follows a product in its group: the kernel of the product computes it where the sums are finished, or it runs over ranges of
-   results while these are in the caches. */
+   results while these are in the caches. Kernels call it by address, so that programs without groups link none of it. */
 #ifndef KNI_BACKEND_CPU_PRODUCT_TAIL_H
 #define KNI_BACKEND_CPU_PRODUCT_TAIL_H
 
 #include "backend/cpu/finish_kind.h"
-#include "backend/cpu/group_strips.h"
 
-typedef struct kni_product_tail {
-    kni_finish finish;                /* what comes first */
-    float *made;                      /* the product's results, [.., channels, plane], which finish changes in place */
-    int64_t count, channels, plane;   /* of made */
-    const kni_strip_program *program; /* what comes then; NULL: nothing */
-    const kni_strip_memory *memory;
-} kni_product_tail;
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* Whether it can run over any range: no row of an operand repeats within a strip. */
-bool kni_product_tail_has_ranges(const kni_product_tail *tail);
-/* Elements begin .. end - 1 of the result are finished sums. From any thread. NULL: nothing follows. */
-void kni_product_tail_run(const kni_product_tail *tail, int64_t begin, int64_t end);
-/* All of them, on the team. */
-void kni_product_tail_whole(const kni_product_tail *tail);
+struct kni_strip_program;
+struct kni_strip_memory;
 
-/* The finish of a kernel that can do all of them: where it is something, it is the whole tail. */
+typedef struct kni_product_tail kni_product_tail;
+struct kni_product_tail {
+    kni_finish finish; /* what comes first */
+    float *made;       /* the product's results, [.., channels, plane], which finish changes in place */
+    int64_t count, channels, plane;          /* of made */
+    const struct kni_strip_program *program; /* what comes then; NULL: nothing */
+    const struct kni_strip_memory *memory;
+    bool has_ranges; /* it can run over any range: no row of an operand repeats within a strip */
+    /* Elements begin .. end - 1 of the result are finished sums. From any thread. */
+    void (*run)(const kni_product_tail *tail, int64_t begin, int64_t end);
+    /* All of them are, and the team runs it. */
+    void (*whole)(const kni_product_tail *tail);
+};
+
+/* Sets what runs it; program and memory are there. */
+void kni_product_tail_start(kni_product_tail *tail);
+
+/* The finish of a kernel that can do all of them: where it is something, it is the whole tail. NULL: nothing follows. */
 static inline kni_finish kni_product_finish(const kni_product_tail *tail)
 {
     return tail && !tail->program ? tail->finish : (kni_finish){KNI_FINISH_NONE};

@@ -173,8 +173,9 @@ enum { AT_PART = 64 };
 
 /* n <= AT_PART windows that lie inside of the plane, side by side from element `corner` on: all of them take their next element before
    any takes the one after, which leaves no choice to predictors. Called with constant strides where that pays. */
-static inline __attribute__((always_inline)) void at_part(const T *restrict x, T *restrict y, int64_t *restrict at, int64_t n,
-                                                          int64_t corner, int64_t width, int64_t stride, int64_t rows,
+static inline __attribute__((always_inline)) void at_part(const T *restrict x, T *restrict y,
+                                                          int64_t *restrict at, int64_t n, int64_t corner,
+                                                          int64_t width, int64_t stride, int64_t rows,
                                                           int64_t columns)
 {
     int32_t best[AT_PART];
@@ -201,8 +202,8 @@ static inline __attribute__((always_inline)) void at_part(const T *restrict x, T
 }
 
 /* Results first .. last - 1 of a line, whose windows of `rows` rows lie inside from element `corner` on. */
-static void at_inside(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t first, int64_t last, int64_t corner,
-                      int64_t rows)
+static void at_inside(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t first, int64_t last,
+                      int64_t corner, int64_t rows)
 {
     const int64_t stride = p->stride[2], width = p->sx[2], columns = p->window[2];
     for (int64_t o = first; o < last; o += AT_PART) {
@@ -224,7 +225,8 @@ static int is_flat(const kni_pool_plan *p)
 }
 
 /* Results first .. last - 1 of a line, one window after the other. No window is without elements. */
-static void at_windows(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t line, int64_t first, int64_t last)
+static void at_windows(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t line, int64_t first,
+                       int64_t last)
 {
     const int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
     const int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
@@ -258,7 +260,8 @@ void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64
 {
     /* Windows from `low` on and before `high` lie between the first and the last column. */
     const int64_t room = p->sx[2] - p->window[2] + p->padding[2];
-    int64_t low = (p->padding[2] + p->stride[2] - 1) / p->stride[2], high = room < 0 ? 0 : room / p->stride[2] + 1;
+    int64_t low = (p->padding[2] + p->stride[2] - 1) / p->stride[2],
+            high = room < 0 ? 0 : room / p->stride[2] + 1;
     if (high > p->sy[2]) high = p->sy[2];
     if (!is_flat(p) || high < low) low = high = 0;
     for (int64_t line = begin; line < end; line++) {
@@ -267,7 +270,8 @@ void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64
         const int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
         clip(p, 1, b1, &f1, &l1);
         at_windows(p, plane, values, places, line, 0, low);
-        at_inside(p, plane, values, places, low, high, (b1 + f1) * p->sx[2] + low * p->stride[2] - p->padding[2], l1 - f1);
+        at_inside(p, plane, values, places, low, high,
+                  (b1 + f1) * p->sx[2] + low * p->stride[2] - p->padding[2], l1 - f1);
         at_windows(p, plane, values, places, line, high, p->sy[2]);
     }
 }

@@ -1,6 +1,6 @@
 /* Windows over single planes (depthwise convolutions) of one tier, straight from the source: what lies outside is masked. */
-#ifndef KNI_BACKEND_CPU_TIER_CONV_WINDOW_H
-#define KNI_BACKEND_CPU_TIER_CONV_WINDOW_H
+#ifndef KNI_BACKEND_CPU_TIER_CONV_WINDOW_TILE_H
+#define KNI_BACKEND_CPU_TIER_CONV_WINDOW_TILE_H
 
 #include "backend/cpu/conv_kernels.h"
 #include "backend/cpu/tier/finish.h"

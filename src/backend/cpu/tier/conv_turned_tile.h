@@ -1,6 +1,6 @@
 /* Convolutions with vectors along output channels, of one tier: no column of padding is multiplied, and narrow images fill whole tiles. */
-#ifndef KNI_BACKEND_CPU_TIER_CONV_TURNED_H
-#define KNI_BACKEND_CPU_TIER_CONV_TURNED_H
+#ifndef KNI_BACKEND_CPU_TIER_CONV_TURNED_TILE_H
+#define KNI_BACKEND_CPU_TIER_CONV_TURNED_TILE_H
 
 #include "backend/cpu/conv_kernels.h"
 #include "backend/cpu/tier/finish.h"
