@@ -212,7 +212,7 @@ static bool run_kernels(conv_job *job, const kni_tensor *x, kni_tensor *w, const
     const kni_conv_plan *p = &job->output.plan;
     const bool looked = tail || kni_form_lasts(w->storage);
     const bool suspect = looked && kni_conv_padding_may_leak(p, w, weights);
-    const kni_finish none = {KNI_FINISH_NONE}, finish = suspect ? none : kni_product_finish(tail);
+    const kni_finish none = {.kind = KNI_FINISH_NONE}, finish = suspect ? none : kni_product_finish(tail);
     bool followed = kni_finishes(&finish), good = true;
     if (!kni_conv_window_run(p, &job->x, weights, job->output.bias, &job->output.y, &finish)) {
         followed = followed && p->turned && !p->transposed;

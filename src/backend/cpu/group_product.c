@@ -117,7 +117,7 @@ static kn_status split(tail_run *t)
     if (t->mapped) t->base = first->ids[0];
     const int next = 1 + t->mapped;
     t->bounded = g->n_records == next + 1 && finish_of(g->records[next], t->base, &t->tail.finish);
-    if (!t->bounded) t->tail.finish = (kni_finish){KNI_FINISH_NONE};
+    if (!t->bounded) t->tail.finish = (kni_finish){.kind = KNI_FINISH_NONE};
     if (is_output(g, head->ids[0]) || (g->n_records > next && is_output(g, t->base)) ||
         g->n_inputs >= KNI_GROUP_INPUTS)
         return KN_ERROR_UNSUPPORTED;

@@ -32,13 +32,13 @@ void kni_product_tail_start(kni_product_tail *tail);
 /* The finish of a kernel that can do all of them: where it is something, it is the whole tail. NULL: nothing follows. */
 static inline kni_finish kni_product_finish(const kni_product_tail *tail)
 {
-    return tail && !tail->program ? tail->finish : (kni_finish){KNI_FINISH_NONE};
+    return tail && !tail->program ? tail->finish : (kni_finish){.kind = KNI_FINISH_NONE};
 }
 /* Of a kernel that knows no channels. */
 static inline kni_finish kni_product_bounds(const kni_product_tail *tail)
 {
     const kni_finish f = kni_product_finish(tail);
-    return f.mean ? (kni_finish){KNI_FINISH_NONE} : f;
+    return f.mean ? (kni_finish){.kind = KNI_FINISH_NONE} : f;
 }
 
 #endif
