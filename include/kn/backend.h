@@ -81,14 +81,17 @@ typedef struct kn_plan_run {
 } kn_plan_run;
 
 enum {
-    KN_TAKES_VIEWS = 1,    /* records that are views of results of the group */
-    KN_TAKES_CREATION = 2, /* full, iota, linspace, random and dropout in pointwise groups */
-    KN_TAKES_ANY_AXES = 4, /* lines along any axes; else only along the last ones */
-    KN_TAKES_WHOLE = 8,    /* lines that are the whole tensor */
-    KN_TAKES_LOSSES = 16,  /* cross entropy and its gradient among the lines */
-    KN_TAKES_COLUMNS = 32, /* sums over all lines, at each place, beside what the lines themselves have */
-    KN_TAKES_CASTS = 64,   /* casts in KN_GROUP_MANY */
-    KN_TAKES_REPEATS = 128 /* records of an earlier group again, where that saves memory traffic */
+    KN_TAKES_VIEWS = 1,     /* records that are views of results of the group */
+    KN_TAKES_CREATION = 2,  /* full, iota, linspace, random and dropout in pointwise groups */
+    KN_TAKES_ANY_AXES = 4,  /* lines along any axes; else only along the last ones */
+    KN_TAKES_WHOLE = 8,     /* lines that are the whole tensor */
+    KN_TAKES_LOSSES = 16,   /* cross entropy and its gradient among the lines */
+    KN_TAKES_COLUMNS = 32,  /* sums over all lines, at each place, beside what the lines themselves have */
+    KN_TAKES_CASTS = 64,    /* casts in KN_GROUP_MANY */
+    KN_TAKES_REPEATS = 128, /* records of an earlier group again, where that saves memory traffic */
+    KN_TAKES_CHANNELS =
+        256 /* after a product, records that map each channel by numbers of its own (batch norm in evaluation); `follows`
+                               is asked about them as well */
 };
 
 /* What a leaf takes as a group. The leaf assigns the fields it knows; all are 0 before. */
@@ -185,7 +188,7 @@ struct kn_backend {
     /* Runs a group. Outputs come without storage; the leaf gives it to them, contiguous, or that of an input that dies
        (kn_backend_group_reuse). KN_ERROR_UNSUPPORTED without a text: it cannot, and gets the records one by one. */
     kn_status (*run_group)(kn_backend *backend, const kn_group *group);
-    /* `next` is elementwise and would follow the n records of a group, the product first. It sees their results whole and in
+    /* `next` is elementwise, or such a map of channels, and would follow the n records of a group, the product first. It sees their results whole and in
        order, and its own have as many elements. Tensors may have no memory yet. NULL: nothing follows a product. */
     kn_follow (*follows)(kn_backend *backend, const kn_record *const *records, int32_t n,
                          const kn_record *next);

@@ -25,10 +25,7 @@ void kni_lasting(kn_tensor t)
     atomic_fetch_or(&s->flags, KNI_STORAGE_LASTING | KNI_STORAGE_READ_ONLY);
 }
 
-static bool is_lasting(const kni_storage *s)
-{
-    return s && (kni_storage_flags(s) & KNI_STORAGE_LASTING) != 0;
-}
+bool kni_form_lasts(const kni_storage *s) { return s && (kni_storage_flags(s) & KNI_STORAGE_LASTING) != 0; }
 
 static kni_made_form *find(kni_made_form *form, const kni_form_key *key)
 {
@@ -39,13 +36,13 @@ static kni_made_form *find(kni_made_form *form, const kni_form_key *key)
 const void *kni_form_find(const kni_storage *s, const kni_form_key *key)
 {
     kni_made_form *form =
-        is_lasting(s) ? find(atomic_load_explicit(&s->forms, memory_order_acquire), key) : NULL;
+        kni_form_lasts(s) ? find(atomic_load_explicit(&s->forms, memory_order_acquire), key) : NULL;
     return form ? (const char *)form + HEAD : NULL;
 }
 
 void *kni_form_new(const kni_storage *s, const kni_form_key *key, size_t bytes)
 {
-    if (!is_lasting(s) || bytes > SIZE_MAX / 2) return NULL;
+    if (!kni_form_lasts(s) || bytes > SIZE_MAX / 2) return NULL;
     kni_made_form *form = kni_allocate(bytes + HEAD);
     if (!form) return NULL;
     *form = (kni_made_form){NULL, bytes + HEAD, *key};
@@ -68,7 +65,7 @@ const void *kni_form_keep(kni_storage *s, void *data)
 
 void kni_forms_free(kni_storage *s)
 {
-    kni_made_form *form = is_lasting(s) ? atomic_load(&s->forms) : NULL;
+    kni_made_form *form = kni_form_lasts(s) ? atomic_load(&s->forms) : NULL;
     while (form) {
         kni_made_form *next = form->next;
         kni_free(form, form->bytes);

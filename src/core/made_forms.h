@@ -24,7 +24,10 @@ static inline void *kni_form_new(const kni_storage *s, const kni_form_key *key, 
 }
 static inline const void *kni_form_keep(kni_storage *s, void *form) { return (void)s, form; }
 static inline void kni_forms_free(kni_storage *s) { (void)s; }
+static inline bool kni_form_lasts(const kni_storage *s) { return (void)s, false; }
 #else
+/* Whether forms of it are kept. */
+bool kni_form_lasts(const kni_storage *s);
 /* NULL: none was kept yet, or the storage is not lasting. */
 const void *kni_form_find(const kni_storage *s, const kni_form_key *key);
 /* Memory for a form, 64-byte aligned; NULL where the storage is not lasting or without memory, which is no failure. It is filled and then

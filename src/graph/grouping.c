@@ -24,6 +24,7 @@ typedef enum role {
     POINT,  /* each element from the elements at its place */
     ROWS,   /* has a domain of rows */
     HEAD,   /* a product, which pointwise records may follow */
+    TAIL,   /* a map of channels, which may follow a product */
     UPDATE, /* of a param */
 } role_kind;
 
@@ -92,6 +93,9 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
     if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && takes_kind(s, KNI_GROUP_PRODUCT) && s->q->leaf &&
         s->q->leaf->follows)
         return HEAD;
+    if (r->row->line.results == KNI_PER_POINT && r->n_out == 1 && r->row->body &&
+        s->limits->takes & KNI_TAKES_CHANNELS)
+        return TAIL;
     return kni_body_updates(r->row->body) && takes_kind(s, KNI_GROUP_MANY) ? UPDATE : ALONE;
 }
 
@@ -279,7 +283,8 @@ static const char *obstacle(const state *s, const kni_entry *e, int32_t g, role_
                             const kni_row_domain *domain)
 {
     const group *into = &s->groups[g];
-    bool tail = into->kind == KNI_GROUP_PRODUCT && role == POINT;
+    bool tail = into->kind == KNI_GROUP_PRODUCT && (role == POINT || role == TAIL);
+    if (role == TAIL && !tail) return "it follows products alone";
     const char *against = tail ? tail_obstacle(s, e, g) : shape_obstacle(into, domain, role);
     bool columns = is_across(s, into, e->record, role, domain) ||
                    (role == POINT && into->columns && kni_row_domain_places(&into->domain, domain->shape));
@@ -404,13 +409,15 @@ static void widen_kind(group *g, role_kind role, const kni_row_domain *domain)
 static const uint8_t kind_of_role[] = {[ALONE] = KNI_GROUP_SINGLE,
                                        [POINT] = KNI_GROUP_POINTWISE,
                                        [ROWS] = KNI_GROUP_REDUCTION,
-                                       [HEAD] = KNI_GROUP_PRODUCT};
+                                       [HEAD] = KNI_GROUP_PRODUCT,
+                                       [TAIL] = KNI_GROUP_SINGLE};
 
 /* Why a record starts a group, where no group that it reads from stands against it. */
 static const char *const why_alone[] = {[ALONE] = "the device runs this op by itself",
                                         [POINT] = "no record of the queue makes what it reads",
                                         [ROWS] = "no record of the queue makes what it reads",
-                                        [HEAD] = "products and convolutions begin groups"};
+                                        [HEAD] = "products and convolutions begin groups",
+                                        [TAIL] = "no product of the queue makes what it reads"};
 
 static void place_entry(state *s, int32_t index)
 {
@@ -421,7 +428,8 @@ static void place_entry(state *s, int32_t index)
     if (role == UPDATE) {
         g = group_of_updates(s, e, &domain);
     } else {
-        if (role == POINT || role == ROWS) g = group_to_join(s, e, role, &domain, &s->why[index]);
+        if (role == POINT || role == ROWS || role == TAIL)
+            g = group_to_join(s, e, role, &domain, &s->why[index]);
         if (g < 0 && !s->why[index]) s->why[index] = why_alone[role];
         if (g < 0) g = new_group(s, kind_of_role[role], &domain);
         if (latest_source(s, e, g) > s->groups[g].place) move_last(s, g);

@@ -15,6 +15,7 @@ enum {
 typedef void (*kni_strip_fn)(int64_t n, void *y, const void *const *in, const double *params);
 
 struct kni_step;
+struct kni_product_tail;
 
 typedef struct kni_native {
     /* Elementwise rows: one function by tier and compute type, NULL where the row has no such type. */
@@ -25,6 +26,11 @@ typedef struct kni_native {
     /* Independent records of the row that share the team in one run; NULL: each alone. */
     kn_status (*run_many)(const kn_record *const *records, int32_t n);
 #ifndef KN_FREESTANDING
+    /* Products: runs the record and what follows it in its group (backend/cpu/product_tail.h). NULL: nothing follows. */
+    kn_status (*run_product)(const kn_record *r, const struct kni_product_tail *tail);
+    /* Maps of channels, y = (x - mean[c]) * scale[c] + shift[c] in f32: gives the numbers, `channels` means and as many scales and
+       shifts behind them. False without memory. */
+    bool (*channel_map)(const kn_record *r, float *map, int64_t channels);
     /* Elementwise rows without strips of their own: the strip of one step of their body, on the tier in use. NULL: the step has
        none in this compute type. */
     kni_strip_fn (*strip_of)(const struct kni_step *step, int compute);

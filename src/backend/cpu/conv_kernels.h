@@ -4,6 +4,7 @@
 #ifndef KNI_BACKEND_CPU_CONV_KERNELS_H
 #define KNI_BACKEND_CPU_CONV_KERNELS_H
 
+#include "backend/cpu/finish_kind.h"
 #include "backend/cpu/tier.h"
 
 #include <stdbool.h>
@@ -23,6 +24,43 @@ typedef struct {
     int rows, vectors;
     bool separate; /* no fused multiply-add */
 } kni_conv_product;
+
+/* y[i][j] = bias + sum over a, b of w[a * taps + b] x[i * stride + a - padding[0]][j * stride + b - padding[1]], where taps outside of
+   x add nothing: a square window over one plane. x_rows and x_columns are the sizes of x, whose columns lie behind each other. */
+typedef struct {
+    int taps, stride;
+    int64_t padding[2];
+    const float *x, *w;
+    int64_t x_row, x_rows, x_columns;
+    float *y;
+    int64_t y_row, rows, columns;
+    const float *bias; /* NULL for none */
+    kni_finish finish;
+    bool separate;
+} kni_conv_window;
+
+/* The same product with vectors along output channels: sums[s][i][o] = sum over k of w[k][o] x[s][offsets[k] + i] for i below `count`,
+   o below vectors * lanes, and one or two runs s of neighbouring positions. Sums that are there already are added to. */
+typedef struct {
+    int64_t depth; /* at most KNI_CONV_DEPTH */
+    const void *w, *x[2];
+    const int64_t *offsets;
+    void *sums[2];
+    int count, runs, vectors;
+    bool adds, separate;
+    const char *ahead; /* is asked for meanwhile, ahead_step bytes for each product */
+    int64_t ahead_step;
+} kni_conv_turned;
+
+/* y[o * y_channel + i] = finish(sums[i][o] + bias[o]) for i below positions and o below outs. */
+typedef struct {
+    const void *sums;
+    int64_t sums_row, positions, outs;
+    const void *bias; /* NULL for none */
+    void *y;
+    int64_t y_channel;
+    kni_finish finish;
+} kni_conv_turned_store;
 
 /* sums[r][o] += sum over p of x[offsets[r] + at(p)] dy[o / lanes][p][o % lanes] for o below vectors * lanes, where
    p runs over `outer` x `inner` positions, at(p) = outer * x_step + inner and p = outer * dy_step + inner. */
@@ -63,8 +101,15 @@ typedef struct {
 typedef struct {
     int lanes, rows, vectors; /* of the largest tile */
     int size;                 /* of an element in bytes */
+    int run;                  /* the most neighbouring positions of a turned product; 0: the tier has none */
     void (*product)(const kni_conv_product *p);
+    void (*turned)(const kni_conv_turned *p);
+    void (*turned_store)(const kni_conv_turned_store *s);
+    void (*finish)(void *y, int64_t n,
+                   const kni_finish *f); /* of n neighbouring results of the first channel; f32 alone */
     void (*lone)(const kni_conv_lone *l);
+    bool (*window)(
+        const kni_conv_window *w); /* false where it has none of that size; NULL: the tier has none */
     void (*fill)(const kni_conv_rows *rows);
     void (*gradient)(const kni_conv_gradient *g);
     void (*dots)(const kni_conv_gradient *g);

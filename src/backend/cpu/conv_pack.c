@@ -1,9 +1,13 @@
 /* Sections of a convolution's results, offsets of taps in the planes, and packed weights. */
 #include "backend/cpu/conv_pack.h"
+#include "backend/cpu/gemm_problem.h"
 #include "backend/cpu/gemm_workspace.h"
 #include "backend/host/host.h"
 #include "core/made_forms.h"
 #include "core/thread_pool.h"
+#include <string.h>
+
+enum { PANEL_PART = 2048 }; /* elements */
 
 int64_t kni_conv_phase_count(const kni_conv_plan *p)
 {
@@ -58,7 +62,7 @@ static void set_offsets(const kni_conv_plan *p, const kni_conv_part *part, const
 
 static int64_t packed_bytes(const kni_conv_plan *p)
 {
-    return p->groups * p->outs * p->channels * kni_conv_taps(p) * p->kernels->size;
+    return p->groups * kni_conv_packed_outs(p) * p->channels * kni_conv_taps(p) * p->kernels->size;
 }
 
 kni_conv_phase *kni_conv_phases_start(const kni_conv_plan *p, const kni_conv_part *part)
@@ -83,7 +87,7 @@ kni_conv_phase *kni_conv_phases_start(const kni_conv_plan *p, const kni_conv_par
         phase->offsets = table + phase->n_taps;
         phase->weights = packed;
         table += phase->n_taps + phase->depth;
-        packed += p->groups * p->outs * phase->depth * p->kernels->size;
+        packed += p->groups * kni_conv_packed_outs(p) * phase->depth * p->kernels->size;
         phase->n_taps = 0;
     }
     for (int64_t t = 0; t < taps; t++) {
@@ -101,36 +105,67 @@ typedef struct {
     int64_t n_phases, blocks; /* of rows in a group */
 } pack_job;
 
-/* to[k * rows] = from[taps[k]] for all channels. */
+/* to[k * rows] = from[taps[k]] for so many channels. */
 #define PACK_ROW(type)                                                                                       \
     {                                                                                                        \
         const type *from = (const type *)j->weights + source;                                                \
-        type *to = (type *)phase->weights + target;                                                          \
-        for (int64_t c = 0; c < p->channels; c++, from += by_channel)                                        \
+        type *to = (type *)panel + channel * phase->n_taps * rows + r;                                       \
+        for (int64_t c = 0; c < now; c++, from += by_channel)                                                \
             for (int64_t k = 0; k < phase->n_taps; k++, to += rows) *to = from[phase->taps[k]];              \
     }
+
+/* A whole panel of a turned product, whose taps lie in order: matrices that are packed as right sides of products are. */
+static bool pack_turned(const kni_conv_plan *p, const kni_conv_phase *phase, const float *from,
+                        int64_t by_out, float *panel, int rows)
+{
+    const kni_gemm_kernels *gemm = kni_gemm_kernels_for(KNI_GEMM_F32);
+    const int64_t taps = kni_conv_taps(p);
+    if (!p->turned || phase->n_taps != taps || !gemm || gemm->tile_columns != rows) return false;
+    if (!p->transposed) {
+        gemm->pack_b(panel, &(kni_gemm_view){from, 1, by_out, KNI_GEMM_F32}, phase->depth, rows);
+        return true;
+    }
+    for (int64_t c = 0; c < p->channels; c++, from += p->outs * taps, panel += taps * rows)
+        gemm->pack_b(panel, &(kni_gemm_view){from, 1, by_out, KNI_GEMM_F32}, taps, rows);
+    return true;
+}
 
 /* One block of the tile's rows of one group, all sections. */
 static void pack_task(void *argument, int64_t task, int worker)
 {
     const pack_job *j = argument;
     const kni_conv_plan *p = j->plan;
-    const int64_t group = task / j->blocks, first = task % j->blocks * p->kernels->rows;
+    const int64_t group = task / j->blocks, block = kni_conv_block_outs(p);
+    const int64_t first = task % j->blocks * block;
     const int64_t taps = kni_conv_taps(p), by_out = p->transposed ? taps : p->channels * taps;
     const int64_t by_channel = p->transposed ? p->outs * taps : taps;
-    const int64_t last = first + p->kernels->rows < p->outs ? first + p->kernels->rows : p->outs;
+    const int64_t last = first + block < p->outs ? first + block : p->outs;
     (void)worker;
     for (int64_t s = 0; s < j->n_phases; s++) {
         const kni_conv_phase *phase = &j->phases[s];
         for (int64_t o = first; o < last;) {
             const int rows = kni_conv_panel_rows(p, p->outs - o);
-            for (int r = 0; r < rows; r++) {
-                const int64_t source = group * p->channels * p->outs * taps + (o + r) * by_out;
-                const int64_t target = (group * p->outs + o) * phase->depth + r;
-                if (p->kernels->size == 8)
-                    PACK_ROW(double)
-                else
-                    PACK_ROW(float)
+            const int there = last - o < rows ? (int)(last - o) : rows;
+            char *panel =
+                phase->weights + (group * kni_conv_packed_outs(p) + o) * phase->depth * p->kernels->size;
+            if (there < rows) memset(panel, 0, (size_t)(rows * phase->depth * p->kernels->size));
+            const int64_t first_weight = group * p->channels * p->outs * taps + o * by_out;
+            if (there == rows && pack_turned(p, phase, (const float *)j->weights + first_weight, by_out,
+                                             (float *)panel, rows)) {
+                o += rows;
+                continue;
+            }
+            /* A few channels at a time, whose part of the panel stays in the first-level cache while its rows are written. */
+            const int64_t together = PANEL_PART / (phase->n_taps * rows + 1) + 1;
+            for (int64_t channel = 0; channel < p->channels; channel += together) {
+                const int64_t now = p->channels - channel < together ? p->channels - channel : together;
+                for (int r = 0; r < there; r++) {
+                    const int64_t source = first_weight + r * by_out + channel * by_channel;
+                    if (p->kernels->size == 8)
+                        PACK_ROW(double)
+                    else
+                        PACK_ROW(float)
+                }
             }
             o += rows;
         }
@@ -142,8 +177,8 @@ static kni_form_key key_of(const kni_conv_plan *p, const kni_tensor *w)
 {
     static const char kind;
     kni_form_key key = {&kind,
-                        {w->offset, w->type.dtype, p->transposed, p->compute, p->kernels->rows, p->groups,
-                         p->channels, p->outs}};
+                        {w->offset, w->type.dtype, p->transposed, p->compute, kni_conv_block_outs(p),
+                         p->groups, p->channels, p->outs}};
     int n = 8;
     for (int i = 0; i < KNI_CONV_AXES; i++) key.words[n++] = p->axes[i].taps;
     for (int i = 0; i < KNI_CONV_AXES && p->transposed; i++) {
@@ -159,14 +194,14 @@ static void place_weights(const kni_conv_plan *p, kni_conv_phase *phases, char *
     const int64_t n = kni_conv_phase_count(p);
     for (int64_t i = 0; i < n; i++) {
         phases[i].weights = packed;
-        packed += p->groups * p->outs * phases[i].depth * p->kernels->size;
+        packed += p->groups * kni_conv_packed_outs(p) * phases[i].depth * p->kernels->size;
     }
 }
 
 static void pack(const kni_conv_plan *p, const kni_conv_phase *phases, const void *weights, bool parallel)
 {
     pack_job job = {.plan = p, .phases = phases, .weights = weights, .n_phases = kni_conv_phase_count(p)};
-    job.blocks = (p->outs + p->kernels->rows - 1) / p->kernels->rows;
+    job.blocks = (p->outs + kni_conv_block_outs(p) - 1) / kni_conv_block_outs(p);
     const int64_t tasks = p->groups * job.blocks;
     if (parallel)
         kni_parallel_for(tasks, pack_task, &job);

@@ -11,7 +11,7 @@ typedef struct {
     int64_t start[KNI_CONV_AXES], step[KNI_CONV_AXES];  /* the result for q lies at q * step + start */
     int64_t n_taps, depth;                              /* depth: channels * n_taps */
     int64_t *taps, *offsets; /* offsets: by channel and tap, in the planes of a part */
-    char *weights;           /* by group, then panels of rows [depth][rows] */
+    char *weights;           /* by group, then panels of rows [depth][rows]; rows that are missing are 0 */
 } kni_conv_phase;
 
 /* How many sections a plan has; more than KNI_CONV_MAX_PHASES for absurd strides. */
@@ -26,12 +26,29 @@ kni_conv_phase *kni_conv_phases_start(const kni_conv_plan *plan, const kni_conv_
 void kni_conv_pack_weights(const kni_conv_plan *plan, kni_conv_phase *phases, const kni_tensor *w,
                            const void *weights, bool parallel);
 
-/* Rows are taken in panels of the largest power of two that is left. */
+/* Rows are taken in panels of the largest power of two that is left, of a turned product in whole vectors. */
+enum { KNI_CONV_TURNED_VECTORS = 2 };
 static inline int kni_conv_panel_rows(const kni_conv_plan *plan, int64_t left)
 {
     int rows = plan->kernels->rows;
+    if (plan->turned) {
+        rows = plan->kernels->lanes;
+        return left > rows ? KNI_CONV_TURNED_VECTORS * rows : rows;
+    }
     while (rows > left) rows /= 2;
     return rows;
+}
+
+/* Output channels of a group as the packed weights have them. */
+static inline int64_t kni_conv_packed_outs(const kni_conv_plan *plan)
+{
+    const int64_t lanes = plan->kernels->lanes;
+    return plan->turned ? (plan->outs + lanes - 1) / lanes * lanes : plan->outs;
+}
+/* As many as are packed, and multiplied, together at the least. */
+static inline int kni_conv_block_outs(const kni_conv_plan *plan)
+{
+    return plan->turned ? KNI_CONV_TURNED_VECTORS * plan->kernels->lanes : plan->kernels->rows;
 }
 
 static inline int64_t kni_conv_taps(const kni_conv_plan *plan)

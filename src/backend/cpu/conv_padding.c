@@ -3,6 +3,7 @@
 #include "backend/cpu/conv_padding.h"
 #include "backend/cpu/conv_pack.h"
 #include "core/dtype.h"
+#include "core/made_forms.h"
 #include "core/thread_pool.h"
 
 enum {
@@ -222,6 +223,23 @@ static void mend_task(void *argument, int64_t task, int worker)
             }
         }
     }
+}
+
+bool kni_conv_padding_may_leak(const kni_conv_plan *p, const kni_tensor *w, const void *weights)
+{
+    static const char kind;
+    const int64_t n = p->groups * p->outs * p->channels * kni_conv_taps(p);
+    const kni_form_key key = {&kind, {w->offset, w->type.dtype, n}};
+    const bool lasts = kni_is_contiguous(w->type.rank, w->type.dims, w->strides);
+    if (!has_padding(p)) return false;
+    const bool *found = lasts ? kni_form_find(w->storage, &key) : NULL;
+    if (found) return *found;
+    const bool leaks = any_nan(weights, p->compute, p->kernels->size, 1, n, true);
+    bool *made = lasts ? kni_form_new(w->storage, &key, sizeof *made) : NULL;
+    if (!made) return leaks;
+    *made = leaks;
+    (void)kni_form_keep(w->storage, made);
+    return leaks;
 }
 
 void kni_conv_padding_mend(const kni_conv_plan *p, const kni_conv_tensor *x, const void *weights,

@@ -9,6 +9,9 @@
    the compute type; y is contiguous. */
 void kni_conv_padding_mend(const kni_conv_plan *plan, const kni_conv_tensor *x, const void *weights,
                            const void *bias, const kni_conv_tensor *y);
+/* Whether it may find something to mend: some result multiplies padding by a weight that is NaN or infinite. `weights` are those of w,
+   and what is found of a lasting tensor is kept. */
+bool kni_conv_padding_may_leak(const kni_conv_plan *plan, const kni_tensor *w, const void *weights);
 /* Mends a weight gradient w, contiguous and of x's dtype. */
 void kni_conv_padding_mend_weight(const kni_conv_plan *plan, const kni_conv_tensor *x,
                                   const kni_conv_tensor *dy, void *w);

@@ -68,6 +68,7 @@ void kni_conv_plan_start(kni_conv_plan *plan, const kni_conv_attributes *attribu
 {
     int n = x->rank - 2;
     plan->transposed = transposed;
+    plan->turned = false;
     plan->compute = x->dtype == KN_F64 ? KN_F64 : KN_F32;
     plan->kernels = kni_conv_kernels_for(x->dtype);
     plan->batch = x->dims[0];

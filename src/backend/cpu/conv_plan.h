@@ -28,6 +28,7 @@ typedef struct {
     int64_t channels, outs; /* of one group: what is summed over and what results */
     kni_conv_axis axes[KNI_CONV_AXES];
     int64_t planes; /* of one channel */
+    bool turned;    /* vectors run along output channels (conv_turned.h) */
 } kni_conv_plan;
 
 /* The elements of a tensor [batch, channels, sizes...] with its sizes as three axes. */

@@ -31,7 +31,7 @@ bool kni_conv_is_pointwise(const kni_conv_plan *p, const kni_conv_tensor *x)
 }
 
 bool kni_conv_pointwise(const kni_conv_plan *p, const kni_conv_tensor *x, kni_tensor *w, kni_tensor *bias,
-                        const kni_conv_tensor *y)
+                        const kni_conv_tensor *y, const kni_finish *finish)
 {
     const int64_t by_out = w->strides[p->transposed ? 1 : 0], by_channel = w->strides[p->transposed ? 0 : 1];
     const int64_t by_group = w->strides[0] * (p->transposed ? p->channels : p->outs);
@@ -61,6 +61,7 @@ bool kni_conv_pointwise(const kni_conv_plan *p, const kni_conv_tensor *x, kni_te
             .bias = bias ? (const char *)kni_pointer(bias) + g * p->outs * bias->strides[0] * x->bytes : NULL,
             .bias_kind = bias ? KNI_GEMM_BIAS_PER_ROW : KNI_GEMM_NO_BIAS,
             .bias_stride = bias ? bias->strides[0] : 0,
+            .finish = *finish,
             .reproducible = kni_reproducible()};
         good = kni_gemm(&args);
     }

@@ -85,6 +85,8 @@ static void copy_positions(const weight_job *job, const char *from, int64_t n, i
             char *into = lane == 1 ? to + ((first + o) * positions + position) * size : row + o * ROOM * size;
             if (first + o >= p->outs)
                 memset(into, 0, (size_t)(n * size));
+            else if (dy->dtype == p->compute && dy->sizes[2] == 1)
+                memcpy(into, from + (first + o) * dy->channel * size, (size_t)(n * size));
             else
                 kni_convert(into, p->compute, 1, from + (first + o) * dy->channel * dy->bytes, dy->dtype,
                             dy->sizes[2], n);
@@ -283,7 +285,10 @@ static void sum_task(void *argument, int64_t task, int worker)
         } else {
             ADD_CHUNKS(float)
         }
-        for (int64_t o = 0; o < outs; o++)
+        for (int64_t o = 0; o < outs && s->dtype == p->compute; o++)
+            memcpy(s->w + ((group * p->outs + out + o) * rows + first) * s->bytes,
+                   block + o * BLOCK_ROWS * p->kernels->size, (size_t)(n * s->bytes));
+        for (int64_t o = 0; o < outs && s->dtype != p->compute; o++)
             kni_convert(s->w + ((group * p->outs + out + o) * rows + first) * s->bytes, s->dtype, 1,
                         block + o * BLOCK_ROWS * p->kernels->size, p->compute, 1, n);
     }

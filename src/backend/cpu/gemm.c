@@ -71,11 +71,12 @@ void kni_gemm_begin(const kni_gemm_problem *p, const kni_gemm_target *t)
 
 void kni_gemm_finish(const kni_gemm_problem *p, const kni_gemm_target *t)
 {
-    if (!p->via_scratch && !p->bias.data && !p->args->epilogue) return;
+    const kni_finish *finish = &p->args->finish;
+    if (!p->via_scratch && !p->bias.data && !p->args->epilogue && finish->kind == KNI_FINISH_NONE) return;
     const kni_gemm_copy copy = copy_of(p, t);
-    if (p->bias.data) {
-        const kni_gemm_view bias = kni_gemm_part(&p->bias, t->row, t->col);
-        p->kernels->add_bias(&copy, &bias);
+    if (p->bias.data || finish->kind != KNI_FINISH_NONE) {
+        const kni_gemm_view bias = p->bias.data ? kni_gemm_part(&p->bias, t->row, t->col) : p->bias;
+        p->kernels->add_bias(&copy, &bias, finish);
     }
     if (p->args->epilogue)
         p->args->epilogue(p->args->epilogue_ctx, t->sums, p->first_row + t->row, t->col, t->rows, t->cols,

@@ -5,6 +5,8 @@
 #ifndef KNI_BACKEND_CPU_GEMM_H
 #define KNI_BACKEND_CPU_GEMM_H
 
+#include "backend/cpu/finish_kind.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +40,7 @@ typedef struct {
     const void *bias; /* of the type of c, added after alpha and beta */
     kni_gemm_bias bias_kind;
     int64_t bias_stride;
+    kni_finish finish; /* after the bias; only where C is f32 */
     /* Called for each finished block of C, after the bias, from any thread. The block is in the compute type
        with contiguous rows; `row` goes on counting through the batch (batch * m + i). */
     void (*epilogue)(void *ctx, void *c_tile, int64_t row, int64_t col, int64_t rows, int64_t cols,

@@ -51,8 +51,8 @@ typedef struct {
     void (*scale)(void *c, int64_t c_row, int64_t c_col, int64_t rows, int64_t cols, double beta);
     void (*read_c)(const kni_gemm_copy *copy);
     void (*write_c)(const kni_gemm_copy *copy);
-    /* Adds bias[i * row_step + j * col_step] to element (i, j). */
-    void (*add_bias)(const kni_gemm_copy *tile, const kni_gemm_view *bias);
+    /* Adds bias[i * row_step + j * col_step] to element (i, j), where its data is not NULL, and finishes the sum. */
+    void (*add_bias)(const kni_gemm_copy *tile, const kni_gemm_view *bias, const kni_finish *finish);
 } kni_gemm_kernels;
 
 KNI_TIER_DECLARE(extern const kni_gemm_kernels, kni_gemm_f32, );

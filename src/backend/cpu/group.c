@@ -1,4 +1,5 @@
 /* Groups of records on the CPU. */
+#include "backend/cpu/group_product.h"
 #include "backend/cpu/group_rows.h"
 #include "backend/cpu/group_strips.h"
 #include "backend/host/host.h"
@@ -165,6 +166,7 @@ static kn_status run_group(kn_backend *b, const kn_group *g)
     (void)b;
     if (g->kind == KNI_GROUP_POINTWISE) return kni_cpu_group_points(g);
     if (g->kind == KNI_GROUP_MANY) return run_many(g);
+    if (g->kind == KNI_GROUP_PRODUCT) return kni_cpu_group_product(g);
     return g->kind == KNI_GROUP_ROWS || g->kind == KNI_GROUP_REDUCTION ? kni_cpu_group_rows(g)
                                                                        : KN_ERROR_UNSUPPORTED;
 }
@@ -172,8 +174,9 @@ static kn_status run_group(kn_backend *b, const kn_group *g)
 static kn_status limits(kn_backend *b, kn_limits *l)
 {
     (void)b;
-    l->kinds =
-        1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS | 1u << KNI_GROUP_MANY;
+    l->kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS |
+               1u << KNI_GROUP_MANY | 1u << KNI_GROUP_PRODUCT;
+    l->takes = KNI_TAKES_CHANNELS;
     l->max_records = KNI_GROUP_RECORDS;
     l->max_inputs = KNI_GROUP_INPUTS;
     l->max_outputs = KNI_GROUP_RESULTS;
@@ -186,6 +189,7 @@ kn_backend *kni_cpu_backend_grouping(void)
     if (!b->run_group) {
         b->limits = limits;
         b->run_group = run_group;
+        b->follows = kni_cpu_follows;
     }
     return b;
 }

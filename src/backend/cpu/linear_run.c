@@ -2,6 +2,7 @@
    block. */
 #include "backend/cpu/gemm_lasting.h"
 #include "backend/cpu/matmul_run.h"
+#include "backend/cpu/product_tail.h"
 #include "backend/host/host.h"
 #include "core/strided_copy.h"
 #include "ops/native.h"
@@ -22,7 +23,7 @@ static bool row_step(const kni_tensor *x, int64_t *step)
     return true;
 }
 
-static kn_status run_linear(const kn_record *r)
+static kn_status run_linear_product(const kn_record *r, const kni_product_tail *tail)
 {
     kni_tensor *x = kni_in(r, 0), *w = kni_in(r, 1), *bias = r->n_in > 2 ? kni_in(r, 2) : NULL,
                *y = kni_out(r, 0);
@@ -58,12 +59,20 @@ static kn_status run_linear(const kn_record *r)
                        .bias = bias ? kni_pointer(bias) : NULL,
                        .bias_kind = bias ? KNI_GEMM_BIAS_PER_COLUMN : KNI_GEMM_NO_BIAS,
                        .bias_stride = bias ? bias->strides[0] : 0,
+                       .finish = kni_product_bounds(tail),
                        .reproducible = kni_reproducible()};
     kni_gemm_packed packed;
     if (kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col)) g.b_packed = &packed;
     bool good = kni_gemm(&g);
     kni_host_unborrow(&rows);
+    if (good && tail && kni_product_bounds(tail).kind == KNI_FINISH_NONE) tail->whole(tail);
     return good ? KN_OK : kni_gemm_no_memory(r->row->name);
 }
 
+static kn_status run_linear(const kn_record *r) { return run_linear_product(r, NULL); }
+
+#ifndef KN_FREESTANDING
+const kni_native kni_cpu_linear = {.run = run_linear, .run_product = run_linear_product};
+#else
 const kni_native kni_cpu_linear = {.run = run_linear};
+#endif

@@ -2,6 +2,7 @@
    passed to the GEMM by their strides, without a copy. */
 #include "backend/cpu/matmul_run.h"
 #include "backend/cpu/gemm_lasting.h"
+#include "backend/cpu/product_tail.h"
 #include "backend/host/host.h"
 #include "core/strided_copy.h"
 #include "ops/native.h"
@@ -33,6 +34,7 @@ typedef struct {
     int rank; /* of the batch */
     int64_t dims[KN_MAX_RANK];
     int dtype;
+    kni_finish finish;
 } product;
 
 static void start_operand(matrices *s, const kni_tensor *x, const char *data, bool left, const product *p)
@@ -101,6 +103,7 @@ static bool multiply_floats(const product *p, const int64_t offsets[3])
                        .b_batch = last < 0 ? 0 : p->b.steps[last],
                        .c_batch = last < 0 ? 0 : p->y.steps[last],
                        .alpha = 1,
+                       .finish = p->finish,
                        .reproducible = kni_reproducible()};
     kni_gemm_packed packed;
     /* A single row reads b once, which it does as well where it lies, unless that is across. */
@@ -206,7 +209,7 @@ static kn_status run_small_integers(const kn_record *r)
     return sums ? KN_OK : kni_gemm_no_memory(r->row->name);
 }
 
-static kn_status run_matmul(const kn_record *r)
+static kn_status run_matmul_product(const kn_record *r, const kni_product_tail *tail)
 {
     kni_tensor *out = kni_out(r, 0);
     if (kni_dtypes[out->type.dtype].kind == KNI_KIND_FLOAT && !kni_gemm_takes(out->type.dtype))
@@ -215,9 +218,17 @@ static kn_status run_matmul(const kn_record *r)
     if (s || kni_count(&out->type) == 0) return s;
     if (kni_dtypes[out->type.dtype].bits < 32 && kni_dtypes[out->type.dtype].kind != KNI_KIND_FLOAT)
         return run_small_integers(r);
-    product p = {.dtype = out->type.dtype};
+    product p = {.dtype = out->type.dtype, .finish = kni_product_bounds(tail)};
     start_product(&p, r, kni_pointer(kni_in(r, 0)), kni_pointer(kni_in(r, 1)), out->storage->data);
-    return multiply(&p) ? KN_OK : kni_gemm_no_memory(r->row->name);
+    if (!multiply(&p)) return kni_gemm_no_memory(r->row->name);
+    if (tail && kni_product_bounds(tail).kind == KNI_FINISH_NONE) tail->whole(tail);
+    return KN_OK;
 }
 
+static kn_status run_matmul(const kn_record *r) { return run_matmul_product(r, NULL); }
+
+#ifndef KN_FREESTANDING
+const kni_native kni_cpu_matmul = {.run = run_matmul, .run_product = run_matmul_product};
+#else
 const kni_native kni_cpu_matmul = {.run = run_matmul};
+#endif

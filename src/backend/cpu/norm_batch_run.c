@@ -273,6 +273,28 @@ static kn_status run_batch_norm_train_grad(const kn_record *r)
     return run(r, &(batch_job){.backward = true}, 2);
 }
 
+#ifndef KN_FREESTANDING
+/* The numbers that channel_task computes a channel with. */
+static bool map_batch_norm(const kn_record *r, float *map, int64_t channels)
+{
+    const kni_batch_norm_attributes *a = r->attributes;
+    batch_job j = {.compute = KN_F32, .eps = a->eps};
+    kni_borrowed in[5] = {{0}};
+    bool good = true;
+    for (int i = 1; i < r->n_in && good; i++)
+        good = !kni_in(r, i) || kni_host_borrow(kni_in(r, i), KN_F32, &in[i]);
+    for (int64_t c = 0; c < channels && good; c++) {
+        map[c] = (float)number(&j, in[1].data, c, 0);
+        map[channels + c] =
+            (float)(deviation(&j, number(&j, in[2].data, c, 0)) * number(&j, in[3].data, c, 1));
+        map[2 * channels + c] = (float)number(&j, in[4].data, c, 0);
+    }
+    for (int i = 1; i < r->n_in; i++) kni_host_unborrow(&in[i]);
+    return good;
+}
+const kni_native kni_cpu_batch_norm = {.run = run_batch_norm, .channel_map = map_batch_norm};
+#else
 const kni_native kni_cpu_batch_norm = {.run = run_batch_norm};
+#endif
 const kni_native kni_cpu_batch_norm_train = {.run = run_batch_norm_train};
 const kni_native kni_cpu_batch_norm_train_grad = {.run = run_batch_norm_train_grad};

@@ -5,6 +5,8 @@
 #include "backend/cpu/conv_kernels.h"
 #include "backend/cpu/tier/conv_lone.h"
 #include "backend/cpu/tier/conv_move.h"
+#include "backend/cpu/tier/conv_turned_tile.h"
+#include "backend/cpu/tier/conv_window_tile.h"
 #include "backend/cpu/tier/gemm_simd.h"
 
 #if defined(KNI_TIER_V4)
@@ -183,11 +185,28 @@ static void conv_dots(const kni_conv_gradient *g)
     }
 }
 
+static void conv_finish(void *results, int64_t n, const kni_finish *f)
+{
+    real *y = results;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        vec v = vec_load(y + i);
+        if (f->mean) v = map_vector(v, f, 0);
+        vec_store(y + i, finish_vector(v, f, f->kind));
+    }
+    for (; i < n; i++) {
+        const real mapped =
+            f->mean ? (y[i] - (real)f->mean[0]) * (real)f->scale[0] + (real)f->shift[0] : y[i];
+        y[i] = finish_real(mapped, f, f->kind);
+    }
+}
+
 #define CONV_KERNELS                                                                                         \
     {                                                                                                        \
         .lanes = LANES, .rows = CONV_ROWS, .vectors = CONV_VECTORS, .size = (int)sizeof(real),               \
-        .product = conv_product, .lone = conv_lone, .fill = conv_fill, .gradient = conv_gradient,            \
-        .dots = conv_dots                                                                                    \
+        .run = TURNED_RUN, .product = conv_product, .turned = conv_turned,                                   \
+        .turned_store = conv_turned_store, .finish = conv_finish, .lone = conv_lone, .window = conv_window,  \
+        .fill = conv_fill, .gradient = conv_gradient, .dots = conv_dots                                      \
     }
 
 #endif

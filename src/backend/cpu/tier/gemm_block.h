@@ -3,6 +3,7 @@
 #ifndef KNI_BACKEND_CPU_TIER_GEMM_BLOCK_H
 #define KNI_BACKEND_CPU_TIER_GEMM_BLOCK_H
 
+#include "backend/cpu/tier/finish.h"
 #include "backend/cpu/tier/gemm_row.h"
 
 /* ROW_STRIPS: with so many strips at a time a single row is multiplied. Freestanding programs pack nothing that stays. */
@@ -170,20 +171,39 @@ static real bias_value(const kni_gemm_view *bias, int64_t i, int64_t j)
     return *(const real *)p;
 }
 
-static void add_bias(const kni_gemm_copy *copy, const kni_gemm_view *bias)
+/* c[j] = finish(c[j] + bias[j * bias_step]) for a row of the block, bias_step being 0 or 1; `kind` is a constant in every instance. */
+static inline __attribute__((always_inline)) void finish_row(real *c, const real *bias, int64_t bias_step,
+                                                             int64_t n, const kni_finish *f,
+                                                             const kni_finish_kind kind)
 {
-    const bool plain = bias->type == REAL_TYPE && bias->col == 1;
+    const vec same = vec_all(bias && bias_step == 0 ? *bias : 0);
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        vec sum = vec_load(c + j);
+        if (bias) sum += bias_step ? vec_load(bias + j) : same;
+        vec_store(c + j, finish_vector(sum, f, kind));
+    }
+    for (; j < n; j++) c[j] = finish_real(bias ? c[j] + bias[j * bias_step] : c[j], f, kind);
+}
+
+static void add_bias(const kni_gemm_copy *copy, const kni_gemm_view *bias, const kni_finish *finish)
+{
+    const bool plain = copy->tile_col == 1 &&
+                       (!bias->data || (bias->type == REAL_TYPE && (bias->col == 1 || bias->col == 0)));
     for (int64_t i = 0; i < copy->rows; i++) {
         real *c = (real *)copy->tile + i * copy->tile_row;
-        if (plain && copy->tile_col == 1) {
-            const real *add = element(bias, i, 0);
-            for (int64_t j = 0; j < copy->cols; j++) c[j] += add[j];
-        } else if (bias->col == 0) {
-            const real add = bias_value(bias, i, 0);
-            for (int64_t j = 0; j < copy->cols; j++) c[j * copy->tile_col] += add;
-        } else {
-            for (int64_t j = 0; j < copy->cols; j++) c[j * copy->tile_col] += bias_value(bias, i, j);
-        }
+        const real *add = bias->data ? element(bias, i, 0) : NULL;
+        if (plain && finish->kind == KNI_FINISH_NONE)
+            finish_row(c, add, bias->col, copy->cols, finish, KNI_FINISH_NONE);
+        else if (plain && finish->kind == KNI_FINISH_LOW)
+            finish_row(c, add, bias->col, copy->cols, finish, KNI_FINISH_LOW);
+        else if (plain)
+            finish_row(c, add, bias->col, copy->cols, finish, KNI_FINISH_BOTH);
+        else
+            for (int64_t j = 0; j < copy->cols; j++) {
+                real *to = c + j * copy->tile_col;
+                *to = finish_real(bias->data ? *to + bias_value(bias, i, j) : *to, finish, finish->kind);
+            }
     }
 }
 

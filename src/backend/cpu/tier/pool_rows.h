@@ -169,71 +169,109 @@ static inline void clip(const kni_pool_plan *p, int axis, int64_t begin, int64_t
     *last = room / step + 1 < p->window[axis] ? room / step + 1 : p->window[axis];
 }
 
-/* n windows that lie inside of the plane, side by side from element `first` on; called with constants where that pays. */
-static inline __attribute__((always_inline)) void at_inside(const T *restrict x, T *restrict y,
-                                                            int64_t *restrict at, int64_t n, int64_t first,
-                                                            int64_t width, int64_t stride, int64_t rows,
-                                                            int64_t columns)
+enum { AT_PART = 64 };
+
+/* n <= AT_PART windows that lie inside of the plane, side by side from element `corner` on: all of them take their next element before
+   any takes the one after, which leaves no choice to predictors. Called with constant strides where that pays. */
+static inline __attribute__((always_inline)) void at_part(const T *restrict x, T *restrict y,
+                                                          int64_t *restrict at, int64_t n, int64_t corner,
+                                                          int64_t width, int64_t stride, int64_t rows,
+                                                          int64_t columns)
 {
+    int32_t best[AT_PART];
+    T most[AT_PART];
     for (int64_t o = 0; o < n; o++) {
-        int64_t corner = first + o * stride, best = corner;
-        T most = x[corner];
-        for (int64_t k1 = 0; k1 < rows; k1++)
-            for (int64_t k2 = 0; k2 < columns; k2++) {
-                int64_t i = corner + k1 * width + k2;
-                T v = x[i];
-                best = v > most ? i : best;
-                best = v != v ? i : best;
-                most = larger(most, v);
+        best[o] = 0;
+        most[o] = x[corner + o * stride];
+    }
+    for (int64_t k1 = 0; k1 < rows; k1++)
+        for (int64_t k2 = 0; k2 < columns; k2++) {
+            const int32_t i = (int32_t)(k1 * width + k2);
+            const T *from = x + corner + i;
+            for (int64_t o = 0; o < n; o++) {
+                const T v = from[o * stride];
+                const int take = (v > most[o]) | (v != v);
+                best[o] = take ? i : best[o];
+                most[o] = take ? v : most[o];
+            }
+        }
+    for (int64_t o = 0; o < n; o++) {
+        y[o] = most[o];
+        at[o] = corner + o * stride + best[o];
+    }
+}
+
+/* Results first .. last - 1 of a line, whose windows of `rows` rows lie inside from element `corner` on. */
+static void at_inside(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t first, int64_t last,
+                      int64_t corner, int64_t rows)
+{
+    const int64_t stride = p->stride[2], width = p->sx[2], columns = p->window[2];
+    for (int64_t o = first; o < last; o += AT_PART) {
+        const int64_t n = last - o < AT_PART ? last - o : AT_PART, from = corner + (o - first) * stride;
+        if (stride == 1)
+            at_part(x, y + o, at + o, n, from, width, 1, rows, columns);
+        else if (stride == 2)
+            at_part(x, y + o, at + o, n, from, width, 2, rows, columns);
+        else
+            at_part(x, y + o, at + o, n, from, width, stride, rows, columns);
+    }
+}
+
+/* Whether windows are dense and flat, in planes small enough for 32 bits. */
+static int is_flat(const kni_pool_plan *p)
+{
+    return p->sx[0] == 1 && p->sy[0] == 1 && p->padding[0] == 0 && p->window[0] == 1 && p->dilation[1] == 1 &&
+           p->dilation[2] == 1 && p->sx[1] <= INT32_MAX / p->sx[2];
+}
+
+/* Results first .. last - 1 of a line, one window after the other. No window is without elements. */
+static void at_windows(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t line, int64_t first,
+                       int64_t last)
+{
+    const int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
+    const int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
+    int64_t f0, l0, f1, l1, f2, l2;
+    clip(p, 0, b0, &f0, &l0);
+    clip(p, 1, b1, &f1, &l1);
+    for (int64_t o = first; o < last; o++) {
+        int64_t b2 = o * p->stride[2] - p->padding[2];
+        clip(p, 2, b2, &f2, &l2);
+        int64_t best = ((b0 + f0 * p->dilation[0]) * p->sx[1] + b1 + f1 * p->dilation[1]) * p->sx[2] + b2 +
+                       f2 * p->dilation[2];
+        T most = (T)-__builtin_inf();
+        for (int64_t k0 = f0; k0 < l0; k0++)
+            for (int64_t k1 = f1; k1 < l1; k1++) {
+                int64_t row = ((b0 + k0 * p->dilation[0]) * p->sx[1] + b1 + k1 * p->dilation[1]) * p->sx[2];
+                for (int64_t k2 = f2; k2 < l2; k2++) {
+                    int64_t i = row + b2 + k2 * p->dilation[2];
+                    int take = (x[i] > most) | (x[i] != x[i]);
+                    best = take ? i : best;
+                    most = take ? x[i] : most;
+                }
             }
         y[o] = most;
         at[o] = best;
     }
 }
 
-/* The line as a whole, where its windows lie inside. */
-static int at_line(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t line)
-{
-    int64_t first = line * p->stride[1] * p->sx[2], n = p->sy[2];
-    if (!is_inside(p, line)) return 0;
-    if (is_halving(p))
-        at_inside(x, y, at, n, first, p->sx[2], 2, 2, 2);
-    else
-        at_inside(x, y, at, n, first, p->sx[2], p->stride[2], p->window[1], p->window[2]);
-    return 1;
-}
-
-/* Values and positions, one window after the other. No window is without elements. */
+/* Values and positions. */
 void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
                        int64_t end)
 {
-    const T *x = plane;
+    /* Windows from `low` on and before `high` lie between the first and the last column. */
+    const int64_t room = p->sx[2] - p->window[2] + p->padding[2];
+    int64_t low = (p->padding[2] + p->stride[2] - 1) / p->stride[2],
+            high = room < 0 ? 0 : room / p->stride[2] + 1;
+    if (high > p->sy[2]) high = p->sy[2];
+    if (!is_flat(p) || high < low) low = high = 0;
     for (int64_t line = begin; line < end; line++) {
-        int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
-        int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
-        int64_t f0, l0, f1, l1, f2, l2;
-        if (at_line(p, x, (T *)y + line * p->sy[2], at + line * p->sy[2], line)) continue;
-        clip(p, 0, b0, &f0, &l0);
+        T *values = (T *)y + line * p->sy[2];
+        int64_t *places = at + line * p->sy[2], f1, l1;
+        const int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
         clip(p, 1, b1, &f1, &l1);
-        for (int64_t o = 0; o < p->sy[2]; o++) {
-            int64_t b2 = o * p->stride[2] - p->padding[2];
-            clip(p, 2, b2, &f2, &l2);
-            int64_t best = ((b0 + f0 * p->dilation[0]) * p->sx[1] + b1 + f1 * p->dilation[1]) * p->sx[2] +
-                           b2 + f2 * p->dilation[2];
-            T most = (T)-__builtin_inf();
-            for (int64_t k0 = f0; k0 < l0; k0++)
-                for (int64_t k1 = f1; k1 < l1; k1++) {
-                    int64_t row =
-                        ((b0 + k0 * p->dilation[0]) * p->sx[1] + b1 + k1 * p->dilation[1]) * p->sx[2];
-                    for (int64_t k2 = f2; k2 < l2; k2++) {
-                        int64_t i = row + b2 + k2 * p->dilation[2];
-                        int take = (x[i] > most) | (x[i] != x[i]);
-                        best = take ? i : best;
-                        most = take ? x[i] : most;
-                    }
-                }
-            ((T *)y)[line * p->sy[2] + o] = most;
-            at[line * p->sy[2] + o] = best;
-        }
+        at_windows(p, plane, values, places, line, 0, low);
+        at_inside(p, plane, values, places, low, high,
+                  (b1 + f1) * p->sx[2] + low * p->stride[2] - p->padding[2], l1 - f1);
+        at_windows(p, plane, values, places, line, high, p->sy[2]);
     }
 }
