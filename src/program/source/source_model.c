@@ -72,13 +72,6 @@ void kni_source_path(const kni_source *s, kni_buffer *out, int32_t value)
 
 /* ---- what is printed */
 
-static void print_text(kni_buffer *out, const char *text)
-{
-    kni_buffer_text(out, "\"");
-    for (; *text; text++) kni_buffer_format(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    kni_buffer_text(out, "\"");
-}
-
 void kni_source_type(kni_buffer *out, const kni_type *t)
 {
     char size[2000];
@@ -123,14 +116,14 @@ void kni_source_print_structs(kni_source *s, kni_buffer *out)
     kni_buffer_format(out, "} %s;\n", s->name);
 }
 
-/* Weights are trained where they are named floats; the rest is saved and not trained. */
+/* Weights are trained where they are named floats and no buffers; the rest is saved and not trained. */
 static void print_field(const kni_source *s, kni_buffer *out, const char *owner, int32_t value,
                         const char *path)
 {
     const kni_program_value *v = &s->p->values[value];
-    bool trained = v->origin == KNI_FROM_PARAM && kn_dtype_is_float((kn_dtype)v->type.dtype);
+    bool trained = v->origin == KNI_FROM_PARAM && !v->buffer && kn_dtype_is_float((kn_dtype)v->type.dtype);
     kni_buffer_format(out, "    {%s, ", trained ? "KN_FIELD_PARAM" : "KN_FIELD_BUFFER");
-    print_text(out, path);
+    kni_source_text(out, path);
     kni_buffer_format(out, ", KN_OFFSET_OF(%s, %s, kn_param), 0, 0, 0},\n", owner, s->values[value].name);
 }
 
@@ -157,7 +150,7 @@ void kni_source_print_descriptors(kni_source *s, kni_buffer *out)
         kni_buffer path = {0};
         print_group_path(s, &path, group);
         kni_buffer_text(out, "    {KN_FIELD_ARRAY, ");
-        print_text(out, kni_buffer_string(&path));
+        kni_source_text(out, kni_buffer_string(&path));
         kni_buffer_format(out, ", KN_OFFSET_OF(%s, %s[0], %s_%s), &%s_%s_type, %d, 0},\n", s->name,
                           group->name, s->name, group->name, s->name, group->name, (int)group->count);
         kni_buffer_free(&path);
@@ -167,6 +160,14 @@ void kni_source_print_descriptors(kni_source *s, kni_buffer *out)
 }
 
 /* ---- the weights themselves */
+
+/* A member of a block has another name in the file than in the program, which the file's metadata tells. */
+static kn_status put_name(const kni_source *s, kn_state state, int32_t value, const char *path)
+{
+    const kni_program_value *v = &s->p->values[value];
+    const char *name = v->origin == KNI_FROM_PARAM ? kni_name_at(s->p, v->name) : "";
+    return *name && strcmp(name, path) != 0 ? kn_state_put_text(state, path, name) : KN_OK;
+}
 
 kn_state kni_source_weights(kni_source *s)
 {
@@ -180,6 +181,7 @@ kn_state kni_source_weights(kni_source *s)
         kn_tensor t = x->live ? kn_alias(x->tensor) : x->tensor;
         status = path.failed ? kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for a path")
                              : kn_state_put(state, "", kni_buffer_string(&path), t);
+        if (status == KN_OK) status = put_name(s, state, v, kni_buffer_string(&path));
         kni_buffer_free(&path);
     }
     if (status == KN_OK) return state;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KNI_SOURCE_HELPERS = 7 };
+enum { KNI_SOURCE_HELPERS = 8 };
 /* Functions that the file defines for itself where it needs them. */
 typedef enum kni_source_helper {
     KNI_SOURCE_DIVIDED, /* division that rounds down */
@@ -19,6 +19,7 @@ typedef enum kni_source_helper {
     KNI_SOURCE_CALL,   /* kn_call of an op with one result */
     KNI_SOURCE_TRUTH,  /* the condition of an If or a loop */
     KNI_SOURCE_READ,   /* a size that is a value */
+    KNI_SOURCE_GROWN,  /* room for what one more trip gives */
     KNI_SOURCE_STACKED /* what the trips of a loop gave, as one tensor */
 } kni_source_helper;
 
@@ -144,6 +145,10 @@ void kni_source_list(kni_source *s, kni_buffer *out, const char *macro, const ch
                      const kn_dim *dims);
 /* KN_SHAPE(1, n), KN_SCALAR_SHAPE */
 void kni_source_shape(kni_source *s, kni_buffer *out, int32_t rank, const kn_dim *dims);
+/* A text of the model's inside a comment, which nothing in it ends. */
+void kni_source_comment(kni_buffer *out, const char *text);
+/* The same as a string of C, with its quotes. */
+void kni_source_text(kni_buffer *out, const char *text);
 /* The operand as an expression. */
 void kni_source_operand(kni_source *s, kni_buffer *out, int32_t value);
 /* Several as an array. */
@@ -172,13 +177,28 @@ void kni_source_count(kni_source *s, int32_t region, int32_t from, int32_t to);
 /* ", n" where the program has sizes that are known only when it runs. */
 void kni_source_sizes_given(const kni_source *s, kni_buffer *out);
 
+/* ---- source_load.c: how the model gets its weights */
+
+/* The file of weights as it lies in memory, and where each of its tensors lies. */
+typedef struct kni_source_bytes {
+    void *data;
+    size_t bytes;
+    struct kni_json_document *head;
+} kni_source_bytes;
+kn_status kni_source_bytes_make(kni_source_bytes *b, kn_state state);
+void kni_source_bytes_free(kni_source_bytes *b);
+/* The file as an array of C. */
+void kni_source_print_bytes(const kni_source *s, kni_buffer *out, const kni_source_bytes *b);
+/* The functions that load and free. embedded: NULL where the weights are no array. */
+void kni_source_print_load(kni_source *s, kni_buffer *out, const kni_source_bytes *embedded);
+
 /* ---- source_model.c: the struct, its descriptor, the weights */
 
 /* "f32 [batch, 3]", for comments. */
 void kni_source_type(kni_buffer *out, const kni_type *t);
 /* The structs of blocks and of the model, for the header. */
 void kni_source_print_structs(kni_source *s, kni_buffer *out);
-/* Their descriptors, and the functions that load and free. */
+/* Their descriptors. */
 void kni_source_print_descriptors(kni_source *s, kni_buffer *out);
 /* The path of a member in the file of weights. */
 void kni_source_path(const kni_source *s, kni_buffer *out, int32_t value);

@@ -93,8 +93,11 @@ static bool uses(const kni_source *s, const char *name)
 }
 
 /* Arguments that a function does not need are named all the same. */
-static void print_unused(kni_source *s, kni_buffer *out)
+static void print_unused(kni_source *s, kni_buffer *out, const int32_t *in, int32_t n_in)
 {
+    for (int32_t i = 0; i < n_in; i++)
+        if (in[i] >= 0 && s->values[in[i]].reads == 0)
+            kni_buffer_format(out, "    (void)%s;\n", s->values[in[i]].name);
     if (!uses(s, "m")) kni_buffer_text(out, "    (void)m;\n");
     if (s->n_sizes && !uses(s, "n")) kni_buffer_text(out, "    (void)n;\n");
 }
@@ -143,7 +146,7 @@ static void print_unit(kni_source *s, const kni_source_unit *u)
     print_size_argument(s, &s->code);
     print_arguments(s, &s->code, u->in, u->n_in);
     kni_buffer_text(&s->code, gives_one(u) ? ")\n{\n" : ", kn_tensor *out)\n{\n");
-    print_unused(s, &s->code);
+    print_unused(s, &s->code, u->in, u->n_in);
     kni_buffer_text(&s->code, "    kn_scope scope = kn_scope_begin();\n");
     kni_buffer_append(&s->code, s->body.data, s->body.length);
     kni_buffer_text(&s->code, "}\n\n");
@@ -163,12 +166,13 @@ static void print_function(kni_source *s, int32_t region)
     keep_arguments(s, r->arguments, r->n_arguments);
     kni_source_nodes(s, region, 0, r->n_nodes);
     print_return(s, r->results, r->n_results, "out");
-    kni_buffer_format(&s->code, "/* %s */\nstatic void function_%d(const %s *m", kni_name_at(s->p, r->name),
-                      (int)region, s->name);
+    kni_buffer_text(&s->code, "/* ");
+    kni_source_comment(&s->code, kni_name_at(s->p, r->name));
+    kni_buffer_format(&s->code, " */\nstatic void function_%d(const %s *m", (int)region, s->name);
     print_size_argument(s, &s->code);
     print_arguments(s, &s->code, r->arguments, r->n_arguments);
     kni_buffer_text(&s->code, ", kn_tensor *out)\n{\n");
-    print_unused(s, &s->code);
+    print_unused(s, &s->code, r->arguments, r->n_arguments);
     kni_buffer_text(&s->code, "    kn_scope scope = kn_scope_begin();\n");
     kni_buffer_append(&s->code, s->body.data, s->body.length);
     kni_buffer_text(&s->code, "}\n\n");
@@ -302,6 +306,8 @@ static kn_status print_forward(kni_source *s)
     for (int32_t i = 0; i < p->n_inputs; i++)
         if (p->inputs[i] < 0 || p->values[p->inputs[i]].number != i)
             kni_buffer_format(&s->code, "    (void)unused_%d;\n", (int)i);
+        else if (!s->values[p->inputs[i]].reads)
+            kni_buffer_format(&s->code, "    (void)%s;\n", s->values[p->inputs[i]].name);
     kn_status status = KN_OK;
     bool sized = s->n_sizes && uses(s, "n");
     if (sized) {
@@ -351,47 +357,28 @@ static const char *const helper_texts[KNI_SOURCE_HELPERS] = {
                         "    kn_drop(t);\n"
                         "    return size;\n"
                         "}\n\n",
+    [KNI_SOURCE_GROWN] =
+        "/* A list of n tensors with room for another; NULL without memory, and the list is gone. */\n"
+        "static kn_tensor *grown(kn_tensor *list, int64_t n)\n"
+        "{\n"
+        "    if (n > 0 && (!list || (n & (n - 1)) != 0)) return list;\n"
+        "    kn_tensor *more = realloc(list, (size_t)(n ? 2 * n : 1) * sizeof *list);\n"
+        "    for (int64_t i = 0; list && !more && i < n; i++) kn_drop(list[i]);\n"
+        "    if (!more) free(list);\n"
+        "    return more;\n"
+        "}\n\n",
     [KNI_SOURCE_STACKED] =
         "/* What the trips of a loop gave as one tensor; takes the list. */\n"
         "static kn_tensor stacked(kn_tensor *list, int64_t n, kn_shape shape, kn_dtype dtype)\n"
         "{\n"
-        "    kn_tensor y = !list   ? kn_poison(KN_ERROR_MEMORY, \"no memory for the results of a loop\")\n"
-        "                  : n > 0 ? kn_stack(list, (int32_t)n, 0)\n"
-        "                          : kn_zeros(shape, dtype);\n"
+        "    kn_tensor y = n == 0  ? kn_zeros(shape, dtype)\n"
+        "                  : !list ? kn_poison(KN_ERROR_MEMORY, \"no memory for the results of a loop\")\n"
+        "                          : kn_stack(list, (int32_t)n, 0);\n"
         "    for (int64_t i = 0; list && i < n; i++) kn_drop(list[i]);\n"
         "    free(list);\n"
         "    return y;\n"
         "}\n\n",
 };
-
-static void print_load(kni_source *s, kni_buffer *out, bool embed)
-{
-    static const char *const opens[] = {"kn_store_open(path, NULL)",
-                                        "kn_store_open_memory(data, bytes, NULL)"};
-    static const char *const heads[] = {
-        "kn_status %s_load(%s *m, const char *path)\n{\n",
-        "kn_status %s_load_memory(%s *m, const void *data, size_t bytes)\n{\n"};
-    for (int i = 0; i < 2; i++) {
-        kni_buffer_format(out, heads[i], s->name, s->name);
-        kni_buffer_format(out,
-                          "    *m = (%s){0};\n    kn_store file = %s;\n    if (!file) return KN_ERROR_IO;\n",
-                          s->name, opens[i]);
-        kni_buffer_format(
-            out,
-            "    kn_status status = kn_load_new(KN_MODULE_OF(%s, m), file);\n    kn_store_close(file);\n"
-            "    if (status != KN_OK) %s_free(m);\n    return status;\n}\n\n",
-            s->name, s->name);
-    }
-    if (embed)
-        kni_buffer_format(
-            out,
-            "extern const unsigned char %s_weights[];\nextern const unsigned long %s_weights_bytes;\n\n"
-            "kn_status %s_load_embedded(%s *m) { return %s_load_memory(m, %s_weights, %s_weights_bytes); "
-            "}\n\n",
-            s->name, s->name, s->name, s->name, s->name, s->name, s->name);
-    kni_buffer_format(out, "void %s_free(%s *m) { kn_module_drop(KN_MODULE_OF(%s, m)); }\n\n", s->name,
-                      s->name, s->name);
-}
 
 /* ---- the header */
 
@@ -407,7 +394,9 @@ static void print_ports(kni_source *s, kni_buffer *out)
     for (int32_t i = 0; i < p->regions[0].n_results; i++) {
         int32_t v = p->regions[0].results[i];
         const char *name = kni_name_at(p, p->output_names ? p->output_names[i] : -1);
-        kni_buffer_format(out, "   gives %s: ", *name ? name : "its result");
+        kni_buffer_text(out, "   gives ");
+        kni_source_comment(out, *name ? name : "its result");
+        kni_buffer_text(out, ": ");
         if (v >= 0) kni_source_type(out, &p->values[v].type);
         kni_buffer_text(out, "\n");
     }
@@ -429,7 +418,7 @@ static void print_header(kni_source *s, kni_buffer *out, bool embed)
     kni_buffer_format(
         out,
         "/* Makes the model from a file of weights, or from the bytes of one. Free it with %s_free. */\n"
-        "kn_status %s_load(%s *m, const char *path);\n"
+        "#ifndef KN_FREESTANDING\nkn_status %s_load(%s *m, const char *path);\n#endif\n"
         "kn_status %s_load_memory(%s *m, const void *data, size_t bytes);\n",
         s->name, s->name, s->name, s->name, s->name);
     if (embed)
@@ -458,55 +447,32 @@ static kn_status write_text(const char *folder, const char *name, const char *en
     return kni_file_write(path, text->data, text->length);
 }
 
-static kn_status write_embedded(kni_source *s, const char *folder, kn_state state)
-{
-    void *data = NULL;
-    size_t bytes = 0;
-    kn_status status = kn_state_write_memory(state, &data, &bytes, KN_STORE_SAFETENSORS);
-    kni_buffer text = {0};
-    kni_buffer_format(
-        &text, "/* The weights of %s as a safetensors file. */\nextern const unsigned char %s_weights[];\n",
-        s->name, s->name);
-    kni_buffer_format(
-        &text, "extern const unsigned long %s_weights_bytes;\nconst unsigned long %s_weights_bytes = %zu;\n",
-        s->name, s->name, bytes);
-    kni_buffer_format(
-        &text,
-        "#if defined(__GNUC__)\n__attribute__((aligned(64)))\n#endif\nconst unsigned char %s_weights[] = {",
-        s->name);
-    for (size_t i = 0; i < bytes && status == KN_OK; i++) {
-        if (i % 24 == 0) kni_buffer_text(&text, "\n    ");
-        kni_buffer_decimal(&text, ((const unsigned char *)data)[i]);
-        kni_buffer_text(&text, ",");
-    }
-    kni_buffer_text(&text, "\n};\n");
-    if (status == KN_OK) status = write_text(folder, s->name, "_weights.c", &text);
-    kni_buffer_free(&text);
-    free(data);
-    return status;
-}
-
-static kn_status write_weights(kni_source *s, const char *folder, bool embed)
+static kn_status write_weights(const kni_source *s, const char *folder, kn_state state)
 {
     kni_buffer path = {0};
-    kn_state state = kni_source_weights(s);
-    if (!state) return s->status;
     kni_buffer_format(&path, "%s/%s.safetensors", folder, s->name);
     kn_status status = path.failed ? kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for a path")
                                    : kn_state_write(state, kni_buffer_string(&path), KN_STORE_SAFETENSORS);
-    if (status == KN_OK && embed) status = write_embedded(s, folder, state);
-    kn_state_free(state);
     kni_buffer_free(&path);
+    return status;
+}
+
+static kn_status write_embedded(const kni_source *s, const char *folder, const kni_source_bytes *weights)
+{
+    kni_buffer text = {0};
+    kni_source_print_bytes(s, &text, weights);
+    kn_status status = write_text(folder, s->name, "_weights.c", &text);
+    kni_buffer_free(&text);
     return status;
 }
 
 /* ---- all of it */
 
-static void print_file(kni_source *s, kni_buffer *file, bool embed)
+static void print_file(kni_source *s, kni_buffer *file, const kni_source_bytes *weights)
 {
     kni_buffer_format(file,
                       "/* %s, written from a program by Kiln. */\n#include \"%s.h\"\n#include "
-                      "<kn/call.h>\n#include <kn/store.h>\n",
+                      "<kn/call.h>\n#ifndef KN_FREESTANDING\n#include <kn/store.h>\n#endif\n",
                       s->name, s->name);
     /* A freestanding program has neither, and most models need neither. */
     const char *code = kni_buffer_string(&s->code);
@@ -514,7 +480,7 @@ static void print_file(kni_source *s, kni_buffer *file, bool embed)
     if (s->helpers[KNI_SOURCE_STACKED]) kni_buffer_text(file, "#include <stdlib.h>\n");
     kni_buffer_text(file, "\n");
     kni_source_print_descriptors(s, file);
-    print_load(s, file, embed);
+    kni_source_print_load(s, file, weights);
     kni_source_print_sizes(s, file);
     for (int i = 0; i < KNI_SOURCE_HELPERS; i++)
         if (s->helpers[i]) kni_buffer_text(file, helper_texts[i]);
@@ -539,6 +505,8 @@ static kn_status print_functions(kni_source *s)
 static kn_status write_all(kni_source *s, const char *folder, bool embed)
 {
     kni_buffer header = {0}, file = {0};
+    kni_source_bytes weights = {0};
+    kn_state state = NULL;
     kni_program_region *main = s->p->regions;
     int32_t *as_given = main->nodes, *nodes = malloc(((size_t)main->n_nodes + 1) * sizeof *nodes);
     kn_status status = nodes ? kni_source_name_values(s)
@@ -553,7 +521,9 @@ static kn_status write_all(kni_source *s, const char *folder, bool embed)
     main->nodes = as_given;
     free(nodes);
     if (status == KN_OK) print_header(s, &header, embed);
-    if (status == KN_OK) print_file(s, &file, embed);
+    if (status == KN_OK && !(state = kni_source_weights(s))) status = s->status;
+    if (status == KN_OK && embed) status = kni_source_bytes_make(&weights, state);
+    if (status == KN_OK) print_file(s, &file, embed ? &weights : NULL);
     if (status == KN_OK) status = s->status;
     if (status == KN_OK)
         status = s->code.failed || s->body.failed
@@ -562,7 +532,10 @@ static kn_status write_all(kni_source *s, const char *folder, bool embed)
     if (status == KN_OK) status = kni_folder_make(folder);
     if (status == KN_OK) status = write_text(folder, s->name, ".h", &header);
     if (status == KN_OK) status = write_text(folder, s->name, ".c", &file);
-    if (status == KN_OK) status = write_weights(s, folder, embed);
+    if (status == KN_OK) status = write_weights(s, folder, state);
+    if (status == KN_OK && embed) status = write_embedded(s, folder, &weights);
+    kni_source_bytes_free(&weights);
+    kn_state_free(state);
     kni_buffer_free(&header);
     kni_buffer_free(&file);
     return status;
