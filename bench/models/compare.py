@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Kiln beside PyTorch over the models of this folder.
+
+compare.py --check [--models lenet,mlp]             do outputs and the losses of five steps agree? (f32; ends with 'N passed, N failed')
+compare.py --device cuda:0 --json results.json      times rows in turns with PyTorch's best mode and adds them to the file
+compare.py --device cuda:0 --family vision          a slice; --rows train-bf16,infer-bf16 another
+compare.py --table results.json                     the table in Markdown, the worst rows first
+
+Which mode of PyTorch is best is looked for once for each row and kept in best_modes.json with the machine and the versions; --search looks again
+for all rows, --search-tenth for every tenth. Rows: train-f32, train-bf16, infer-bf16, and train-tf32 for four models. TF32 is off
+elsewhere. TORCHINDUCTOR_CACHE_DIR and KN_CACHE_DIR keep what was compiled; KN_VENDOR=off and others go through to Kiln."""
+import argparse
+import json
+import math
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+ROOT = FOLDER.parent.parent
+BEST = FOLDER / "best_modes.json"
+TF32_MODELS = ("resnet50", "unet", "bert_base", "gpt2")
+IMAGE_MODELS = ("lenet", "resnet18", "resnet50", "vgg16", "mobilenetv2", "efficientnet_b0", "convnext_t", "unet", "dcgan")
+MODES = ("eager", "compile", "graphs")
+READY_SECONDS = 900
+
+
+class Failure(Exception):
+    pass
+
+
+class Server:
+    """A process that takes steps when asked to."""
+
+    def __init__(self, command, environment=None):
+        self.log = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
+                                        env={**os.environ, **(environment or {})})
+        self.expect("ready")
+
+    def expect(self, word=None):
+        line = self.process.stdout.readline()
+        if not line or (word and line.strip() != word):
+            self.process.kill()
+            self.log.seek(0)
+            raise Failure(self.log.read()[-600:].strip() or f"it said '{line.strip()}'")
+        return line
+
+    def steps(self, n):
+        """(seconds of the fastest, of the median, peak memory)"""
+        self.process.stdin.write(f"{n}\n")
+        self.process.stdin.flush()
+        fastest, median, memory = self.expect().split()
+        return float(fastest), float(median), int(memory)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self.log.close()
+
+
+class Sides:
+    """How both sides are started for a model, with weights that Kiln has made."""
+
+    def __init__(self, o, model, folder):
+        self.o, self.model = o, model
+        self.weights = os.path.join(folder, model["name"] + ".safetensors")
+        if not os.path.exists(self.weights):
+            self.run([o.program, model["name"], "--device", "autodiff(cpu)", "--save", self.weights])
+
+    @staticmethod
+    def run(command):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Failure((done.stderr or done.stdout)[-600:].strip())
+        return done.stdout
+
+    def kiln(self, *more):
+        return [self.o.program, self.model["name"], "--device", f"autodiff(fusion({self.o.device}))", "--weights", self.weights, *more]
+
+    def torch(self, *more):
+        device = self.o.device.replace("cpu:0", "cpu")
+        return [sys.executable, str(FOLDER / "torch_serve.py"), self.model["name"], self.weights, "--device", device, *more]
+
+
+def models_of(o):
+    rows = [line.split("\t") for line in Sides.run([o.program, "list"]).splitlines()]
+    models = [dict(name=r[0], family=r[1], batch=int(r[2]), answers=int(r[3]), text=r[4]) for r in rows]
+    if o.models:
+        unknown = set(o.models.split(",")) - {m["name"] for m in models}
+        if unknown:
+            raise SystemExit(f"there is no model {', '.join(sorted(unknown))}; bench_models list shows them")
+        models = [m for m in models if m["name"] in o.models.split(",")]
+    return [m for m in models if not o.family or m["family"] == o.family]
+
+
+# ---- agreement
+
+def agree(o, model, folder):
+    """What differs, as texts."""
+    import numpy
+
+    sides, found = Sides(o, model, folder), []
+    batch = str(o.batch or (1 if model["family"] == "language" else 2))
+    ours, theirs = (os.path.join(folder, f"{model['name']}_{who}.npy") for who in ("kiln", "torch"))
+    sides.run(sides.kiln("--batch", batch, "--output", ours))
+    sides.run(sides.torch("--batch", batch, "--output", theirs))
+    a, b = numpy.load(ours), numpy.load(theirs)
+    if a.shape != b.shape:
+        return [f"outputs of {a.shape} and {b.shape}"]
+    apart = float(numpy.abs(a - b).max() / max(float(numpy.abs(b).max()), 1e-20))
+    if not apart <= 1e-4:
+        found.append(f"outputs differ by {apart:.2g} of the largest")
+    ours = [float(x) for x in sides.run(sides.kiln("--batch", batch, "--losses", "5")).split()]
+    theirs = [float(x) for x in sides.run(sides.torch("--batch", batch, "--losses", "5")).split()]
+    for i, (x, y) in enumerate(zip(ours, theirs)):
+        if not abs(x - y) <= 2e-3 * max(abs(y), 1e-3) * (1 + i):
+            found.append(f"loss {i}: {x} and {y}")
+    return found
+
+
+def check(o):
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for model in models_of(o):
+            try:
+                found = agree(o, model, folder)
+            except Failure as failure:
+                found = [str(failure)]
+            passed, failed = passed + (not found), failed + bool(found)
+            print(f"{'FAIL' if found else 'ok  '} {model['name']} {'; '.join(found)}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+# ---- times
+
+def rows_of(o, models):
+    for model in models:
+        kinds = ["train-f32", "train-bf16", "infer-bf16"] + ["train-tf32"] * (model["name"] in TF32_MODELS)
+        for kind in kinds:
+            if not o.rows or kind in o.rows.split(","):
+                yield model, kind
+
+
+def options_of(o, model, kind):
+    infer = kind.startswith("infer")
+    batch = o.batch or (model["answers"] if infer else model["batch"])
+    return ["--batch", str(batch), "--dtype", "bf16" if kind.endswith("bf16") else "f32"] + ["--infer"] * infer
+
+
+def torch_server(sides, o, model, kind, mode):
+    more = ["--tf32"] * kind.endswith("tf32") + (["--threads", str(o.threads)] if o.threads else [])
+    return Server(sides.torch(*options_of(o, model, kind), "--mode", mode, *more))
+
+
+def search(sides, o, model, kind):
+    """PyTorch's fastest mode for a row, and the medians of all that ran."""
+    times = {}
+    modes = o.modes.split(",") if o.modes else MODES
+    for mode in [m + last for m in modes for last in ("", "_last") if not last or model["name"] in IMAGE_MODELS]:
+        try:
+            server = torch_server(sides, o, model, kind, mode)
+            server.steps(o.warm)
+            times[mode] = server.steps(o.steps)[1]
+            server.close()
+        except Failure as failure:
+            print(f"  PyTorch, {mode}: {failure}", file=sys.stderr)
+    if not times:
+        raise Failure("PyTorch ran it in no mode")
+    return min(times, key=times.get), times
+
+
+def time_row(sides, o, model, kind, mode):
+    kiln_settings = {"KN_TF32": "on" if kind.endswith("tf32") else "off"}
+    if o.threads:
+        kiln_settings["KN_THREADS"] = str(o.threads)
+    ours = Server(sides.kiln(*options_of(o, model, kind)), kiln_settings)
+    theirs = torch_server(sides, o, model, kind, mode)
+    times = {ours: [], theirs: []}
+    for server in times:
+        server.steps(o.warm)
+    for _ in range(o.rounds):
+        for server in times:
+            times[server].append(server.steps(o.steps))
+    for server in times:
+        server.close()
+    medians = [statistics.median(t[1] for t in list_of) for list_of in times.values()]
+    memory = [list_of[-1][2] for list_of in times.values()]
+    return dict(model=model["name"], kind=kind, batch=int(options_of(o, model, kind)[1]), mode=mode, kiln=medians[0],
+                torch=medians[1], ratio=medians[1] / medians[0], kiln_memory=memory[0], torch_memory=memory[1])
+
+
+def machine(o):
+    import torch
+
+    name = torch.cuda.get_device_name(0) if o.device.startswith("cuda") else platform.machine()
+    return f"{name}, PyTorch {torch.__version__}"
+
+
+def time_all(o):
+    best = json.loads(BEST.read_text()) if BEST.exists() else {}
+    known = best.setdefault(machine(o), {})
+    results = json.loads(pathlib.Path(o.json).read_text()) if o.json and os.path.exists(o.json) else []
+    with tempfile.TemporaryDirectory() as folder:
+        for i, (model, kind) in enumerate(rows_of(o, models_of(o))):
+            key = f"{model['name']} {kind}"
+            row = dict(model=model["name"], kind=kind, ratio=0.0)
+            try:
+                sides = Sides(o, model, folder)
+                if o.search or key not in known or (o.search_tenth and i % 10 == 0):
+                    known[key], tried = search(sides, o, model, kind)
+                    print(f"  {key}: {known[key]} of {', '.join(f'{m} {t * 1e3:.3g} ms' for m, t in tried.items())}", flush=True)
+                row = time_row(sides, o, model, kind, known[key])
+            except Failure as failure:
+                row["failure"] = str(failure)
+            results = [r for r in results if (r["model"], r["kind"]) != (row["model"], row["kind"])] + [row]
+            print(line_of(row), flush=True)
+            if o.json:
+                pathlib.Path(o.json).write_text(json.dumps(results, indent=1) + "\n")
+    if o.keep_modes:
+        BEST.write_text(json.dumps(best, indent=1, sort_keys=True) + "\n")
+    print_table(results)
+    return 0
+
+
+# ---- the table
+
+def line_of(row):
+    if "kiln" not in row:
+        return f"| {row['model']} | {row['kind']} | | | | 0 | | {row.get('failure', '').splitlines()[-1:] or ''} |"
+    memory = row["kiln_memory"] / max(row["torch_memory"], 1)
+    return (f"| {row['model']} | {row['kind']} | {row['batch']} | {row['kiln'] * 1e3:.3g} | {row['torch'] * 1e3:.3g} "
+            f"| {row['ratio']:.2f} | {memory:.2f} | {row['mode']} |")
+
+
+def print_table(results):
+    print("\n| model | row | batch | Kiln ms | PyTorch ms | PyTorch / Kiln | memory, Kiln / PyTorch | PyTorch's mode |")
+    print("|---|---|---|---|---|---|---|---|")
+    for row in sorted(results, key=lambda r: r["ratio"]):
+        print(line_of(row))
+    ran = [r["ratio"] for r in results if r["ratio"] > 0]
+    if ran:
+        mean = math.exp(sum(map(math.log, ran)) / len(ran))
+        print(f"\n{len(results)} rows, {len(results) - len(ran)} that did not run; geometric mean of those that did {mean:.3f}, "
+              f"least {min(ran):.2f}")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--program", default=str(ROOT / "build/release/bench_models"))
+    p.add_argument("--device", default="cpu")
+    p.add_argument("--models", help="names with commas")
+    p.add_argument("--family", choices=("vision", "language", "other"))
+    p.add_argument("--rows", help="kinds of rows with commas")
+    p.add_argument("--modes", help="modes of PyTorch to search, with commas: eager, compile, graphs")
+    p.add_argument("--batch", type=int, help="instead of each model's")
+    p.add_argument("--threads", type=int, help="of both sides, on cpu")
+    p.add_argument("--steps", type=int, default=10)
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--warm", type=int, default=6)
+    p.add_argument("--json", help="results are added to this file")
+    p.add_argument("--check", action="store_true")
+    p.add_argument("--search", action="store_true")
+    p.add_argument("--search-tenth", action="store_true")
+    p.add_argument("--keep-modes", action="store_true", help="write best_modes.json")
+    p.add_argument("--table", metavar="FILE")
+    o = p.parse_args()
+    if o.table:
+        print_table(json.loads(pathlib.Path(o.table).read_text()))
+        return 0
+    if not os.path.exists(o.program):
+        raise SystemExit(f"{o.program} is missing: scripts/build.sh release -- bench_models")
+    return check(o) if o.check else time_all(o)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
