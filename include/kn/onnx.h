@@ -23,6 +23,9 @@ typedef struct kn_onnx_args {
     const char *folder; /* of a model in memory: where its external data is; NULL: it has none */
     bool no_simplify;   /* the model runs as it is written (docs/onnx-passes.md) */
     int64_t max_trips;  /* of one Loop; more are an error. 0: 16,777,216 */
+    /* Weights stay as the file has them, under their names: what depends on them is computed in each run, so that C that is made of the
+       model trains all of them. Without it what depends on constants alone is computed once. */
+    bool keep_weights;
 } kn_onnx_args;
 #define KN_ONNX_ARGS_DEFAULTS KN_ZEROED
 

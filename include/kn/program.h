@@ -54,7 +54,8 @@ enum {
     KN_PASS_BATCH_NORM = 4, /* puts batch norm that does not train into the weights before it */
     KN_PASS_DEAD = 8,       /* removes what leads to no output */
     KN_PASS_ALL = 15,
-    KN_PASS_FREEZE = 16 /* not in ALL: params of a trace keep the value they have now */
+    KN_PASS_FREEZE = 16,     /* not in ALL: params of a trace keep the value they have now */
+    KN_PASS_KEEP_PARAMS = 32 /* not in ALL: nothing is computed of params, which stay as they are, to be trained */
 };
 /* Gives the program fewer ops that give the same outputs: the same bits on the CPU, but for KN_PASS_BATCH_NORM, which rounds differently.
    Random ops stay and draw the same numbers. passes: KN_PASS_ALL, or some of them. After a failure the program is still good. */
@@ -119,8 +120,11 @@ KN_API kn_status kn_builder_read_size(kn_builder builder, const char *name, kn_p
                                       int64_t lo, int64_t hi);
 KN_API kn_program_value kn_builder_input(kn_builder builder, const char *name, kn_dtype dtype,
                                          const char *shape);
-/* A weight, saved under its name, and a tensor without one. Both are borrowed and read once: later changes do not show. */
+/* A weight, saved under its name, and (kn_builder_constant) a tensor without one. They are borrowed and read once: later changes do not
+   show. */
 KN_API kn_program_value kn_builder_param(kn_builder builder, const char *name, kn_tensor value);
+/* A param that training leaves alone: a running mean, a table. kn_program_to_source makes it a KN_FIELD_BUFFER. */
+KN_API kn_program_value kn_builder_buffer(kn_builder builder, const char *name, kn_tensor value);
 KN_API kn_program_value kn_builder_constant(kn_builder builder, kn_tensor value);
 
 /* An attribute of an op by name. A list of them ends with {0}. Whole numbers and lists of them are text, in which sizes may be

@@ -143,6 +143,7 @@ typedef struct kni_onnx_value {
     const kni_onnx_tensor *initializer; /* NULL: there is none */
     const kni_onnx_graph *graph;        /* that it belongs to */
     int32_t node; /* place of the node that makes it in its graph; -1: an input or initializer */
+    bool literal; /* the initializer was a Constant node */
 } kni_onnx_value;
 
 struct kni_onnx_graph {

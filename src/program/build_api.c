@@ -186,20 +186,35 @@ static kn_program_value tensor_value(kni_builder *b, const char *name, kn_tensor
     return value_of(b, id);
 }
 
-kn_program_value kn_builder_param(kn_builder builder, const char *name, kn_tensor value)
+static kn_program_value named_tensor(kni_builder *b, const char *name, kn_tensor value, const char *function)
 {
-    KNI_USE(builder, b, builder);
-    if (!b || !kni_builder_goes_on(b)) return KN_NO_VALUE;
+    if (!kni_builder_goes_on(b)) return KN_NO_VALUE;
     const kni_program *p = b->p;
     bool good = name && *name;
     for (int32_t i = 0; i < p->n_values && good; i++)
         good = p->values[i].origin != KNI_FROM_PARAM || strcmp(kni_name_at(p, p->values[i].name), name) != 0;
-    if (good) return tensor_value(b, name, value, "builder_param");
-    kni_fail(KN_ERROR_ARGUMENT,
-             name && *name ? "kn_builder_param: two params are called '%s'"
-                           : "kn_builder_param: a param has a name%s",
-             name && *name ? name : "");
+    if (good) return tensor_value(b, name, value, function);
+    if (name && *name)
+        kni_fail(KN_ERROR_ARGUMENT, "kn_%s: two params are called '%s'", function, name);
+    else
+        kni_fail(KN_ERROR_ARGUMENT, "kn_%s: a param has a name", function);
     return value_of(b, -1);
+}
+
+kn_program_value kn_builder_param(kn_builder builder, const char *name, kn_tensor value)
+{
+    KNI_USE(builder, b, builder);
+    return b ? named_tensor(b, name, value, "builder_param") : KN_NO_VALUE;
+}
+
+kn_program_value kn_builder_buffer(kn_builder builder, const char *name, kn_tensor value)
+{
+    KNI_USE(builder, b, builder);
+    if (!b) return KN_NO_VALUE;
+    int32_t before = b->p->n_values;
+    kn_program_value made = named_tensor(b, name, value, "builder_buffer");
+    if (b->p->n_values > before) b->p->values[before].buffer = true;
+    return made;
 }
 
 kn_program_value kn_builder_constant(kn_builder builder, kn_tensor value)

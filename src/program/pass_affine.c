@@ -34,7 +34,7 @@ static int32_t fixed_operands(const kni_program *p, const kni_program_node *map,
         in[i] = KN_NONE;
         if (v == y) operand = i;
         if (v == y || v < 0) continue;
-        if (!kni_value_is_fixed(&p->values[v])) return -1;
+        if (!kni_value_may_fold(p, &p->values[v])) return -1;
         in[i] = kni_pass_tensor(&p->values[v]);
         if (kni_is_poisoned(in[i])) return -1;
     }
@@ -108,7 +108,7 @@ static kn_status set_weights(absorbing *a, const kni_program_node *n, const kn_t
 
 static bool is_fixed(const kni_program *p, int32_t value)
 {
-    return value >= 0 && kni_value_is_fixed(&p->values[value]);
+    return value >= 0 && kni_value_may_fold(p, &p->values[value]);
 }
 
 static bool can_absorb(const kni_program *p, const kni_program_node *n)

@@ -49,7 +49,7 @@ static bool can_fold(const folding *f, const kni_program_node *n)
     if (n->n_in > MOST_OPERANDS || n->n_out > MOST_OPERANDS || kni_node_is_opaque(n)) return false;
     for (int32_t i = 0; i < n->n_in; i++) {
         int32_t v = kni_node_in(p, n)[i];
-        if (v >= 0 && !kni_value_is_fixed(&p->values[v])) return false;
+        if (v >= 0 && !kni_value_may_fold(p, &p->values[v])) return false;
     }
     return !has_expressions(p, n) && is_worth_storing(f, n);
 }
@@ -143,7 +143,7 @@ static kn_status splice(kni_program *p, int32_t region, int32_t place, int32_t c
 static bool knows_condition(const kni_program *p, const kni_program_node *n, bool *holds)
 {
     const kni_program_value *v = &p->values[kni_node_in(p, n)[0]];
-    if (!kni_value_is_fixed(v)) return false;
+    if (!kni_value_may_fold(p, v)) return false;
     if (kn_read(v->tensor, holds, sizeof *holds) == KN_OK) return true;
     kni_error_forget(kni_thread_self());
     return false;

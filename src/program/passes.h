@@ -19,6 +19,11 @@ static inline bool kni_value_is_fixed(const kni_program_value *v)
 {
     return (v->origin == KNI_FROM_CONSTANT || v->origin == KNI_FROM_PARAM) && !v->live && v->tensor.bits;
 }
+/* Whether a pass may compute with the value now. */
+static inline bool kni_value_may_fold(const kni_program *p, const kni_program_value *v)
+{
+    return kni_value_is_fixed(v) && !(p->keeps_params && v->origin == KNI_FROM_PARAM);
+}
 static inline bool kni_same_type(const kni_type *a, const kni_type *b)
 {
     return a->dtype == b->dtype && a->weak == b->weak && kni_same_dims(a, b);

@@ -22,6 +22,7 @@ typedef struct kni_program_value {
     kni_type type;  /* sizes may be expressions of the program's set */
     uint8_t origin; /* kni_origin */
     bool live;      /* a param of the user's, which is read anew in each run; `tensor` is its handle */
+    bool buffer;    /* a param that training leaves alone */
     int32_t number; /* of an input: its place in the list */
     int32_t
         name; /* where its name begins in `names`, -1: it has none. Only those of inputs and params must differ */
@@ -94,6 +95,7 @@ typedef struct kni_program {
     /* Outputs are the results of region 0. Their names and those of inputs; -1 where they have none. */
     int32_t *input_names, *output_names;
     int32_t n_outputs;
+    bool keeps_params; /* while it is simplified: nothing is computed of params */
     bool loose; /* a trace: inputs may have other sizes than the types say, as far as the ops take them */
     kn_device device,
         handle;          /* of a trace; handle: told when the device is gone. NULL: the current one runs it */

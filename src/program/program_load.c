@@ -288,7 +288,7 @@ static kn_status fetch(const kni_program_reading *r, kn_store store, int64_t ind
 static kn_status read_tensor(kni_program_reading *r, kn_store store, const kni_json *entry, kni_origin origin,
                              bool *taken)
 {
-    const kni_json *weak = kni_json_member(entry, "weak");
+    const kni_json *weak = kni_json_member(entry, "weak"), *buffer = kni_json_member(entry, "buffer");
     snprintf(r->where, sizeof r->where, "value %d", (int)r->p->n_values);
     const char *name = kni_program_name_of(r, entry, "tensor");
     if (!name) return KN_ERROR_IO;
@@ -299,6 +299,7 @@ static kn_status read_tensor(kni_program_reading *r, kn_store store, const kni_j
     taken[index] = true;
     int32_t value = read_value(r, entry, origin, origin == KNI_FROM_PARAM ? name : NULL);
     if (value < 0) return kni_latest_code();
+    r->p->values[value].buffer = origin == KNI_FROM_PARAM && buffer && buffer->truth;
     kn_status s = KN_OK;
     if (origin == KNI_FROM_CONSTANT) s = kni_program_read_name(r, kni_json_member(entry, "name"), value);
     return s ? s : fetch(r, store, index, value, weak && weak->truth);

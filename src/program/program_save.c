@@ -144,6 +144,7 @@ static void put_tensor(kni_program_writing *w, int32_t value, const char *name)
         kni_buffer_text(&w->head, ",\"name\":");
         kni_write_text(&w->head, kni_name_at(w->p, v->name));
     }
+    if (v->buffer) kni_buffer_text(&w->head, ",\"buffer\":true");
     kni_buffer_text(&w->head, v->type.weak ? ",\"weak\":true," : ",");
     put_value(w, value);
 }

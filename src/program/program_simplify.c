@@ -63,11 +63,13 @@ kn_status kn_program_simplify(kn_program program, uint32_t which)
 {
     KNI_USE(program, p, program);
     if (!p) return KNI_NO_OBJECT(program);
-    if (which & ~(uint32_t)(KN_PASS_ALL | KN_PASS_FREEZE))
+    if (which & ~(uint32_t)(KN_PASS_ALL | KN_PASS_FREEZE | KN_PASS_KEEP_PARAMS))
         return kni_fail(KN_ERROR_ARGUMENT,
                         "kn_program_simplify: %D has bits that are no pass: give KN_PASS_ALL",
                         (int64_t)which);
+    p->keeps_params = (which & KN_PASS_KEEP_PARAMS) != 0;
     kn_status s = run_passes(p, which);
+    p->keeps_params = false;
     int64_t rest = 0;
     kn_status swept = kni_pass_unused(p, &rest);
     kni_program_settle(p);

@@ -21,7 +21,7 @@ static void read_model(const uint8_t *data, size_t bytes)
         abort();
     }
     kni_buffer_free(&text);
-    fault = kni_onnx_simplify(m) == KN_OK ? onnx_sound_fault(m) : NULL;
+    fault = kni_onnx_simplify(m, NULL) == KN_OK ? onnx_sound_fault(m) : NULL;
     if (fault) {
         fprintf(stderr, "simplified: %s\n", fault);
         abort();

@@ -31,7 +31,7 @@ static void check_left(const row *r, const onnx_message *bytes)
         return;
     }
     if (r->pass == ALL) {
-        CHECK(kni_onnx_simplify(model) == KN_OK);
+        CHECK(kni_onnx_simplify(model, NULL) == KN_OK);
     } else {
         CHECK(kni_onnx_run_pass(model, KNI_ONNX_PASS_CONSTANTS) >= 0);
         CHECK(kni_onnx_run_pass(model, (kni_onnx_pass)r->pass) >= 0);
@@ -562,7 +562,7 @@ static void test_inner_graphs(void)
     onnx_graph_output(&g, onnx_float_value("y", ONNX_SIZES(2)));
     onnx_message bytes = onnx_model(g);
     kni_onnx_model *model = kni_onnx_model_read_memory(bytes.data, bytes.length, NULL);
-    if (CHECK(model && kni_onnx_simplify(model) == KN_OK)) {
+    if (CHECK(model && kni_onnx_simplify(model, NULL) == KN_OK)) {
         const kni_onnx_node *node = &model->graph->nodes[0];
         CHECK(model->graph->n_nodes == 1 && node->n_attributes == 2);
         for (int i = 0; i < 2; i++) CHECK(node->attributes[i].graphs[0]->n_nodes == 2);

@@ -18,7 +18,7 @@ typedef struct job {
     bindings values, dims;
     const char *kept[MOST];
     int n_kept;
-    bool standalone, blob, embed, no_simplify, dump, save;
+    bool standalone, blob, embed, fold, no_simplify, dump, save;
     kn_onnx_size sizes[MOST];
     kn_onnx_given given[MOST];
     char *names[2 * MOST]; /* texts that sizes and given values point to */
@@ -173,7 +173,8 @@ static int make_folder(const char *path)
 static kn_program read_program(job *j)
 {
     if (is_program(j->path)) return kn_program_load(j->path, NULL);
-    kn_onnx model = kn_onnx_load(j->path, &(kn_onnx_args){.no_simplify = j->no_simplify});
+    kn_onnx_args load = {.no_simplify = j->no_simplify, .keep_weights = !j->standalone && !j->fold};
+    kn_onnx model = kn_onnx_load(j->path, &load);
     if (!model) return NULL;
     kn_onnx_program_args args = {j->sizes,       j->dims.n, j->given, j->values.n,
                                  j->no_simplify, j->kept,   j->n_kept};
@@ -242,6 +243,8 @@ static int read_options(job *j, int count, char **arguments)
             j->blob = true;
         else if (kiln_option(arguments, i, "--embed"))
             j->embed = true;
+        else if (kiln_option(arguments, i, "--fold"))
+            j->fold = true;
         else if (kiln_option(arguments, i, "--no-simplify"))
             j->no_simplify = true;
         else if (kiln_option(arguments, i, "--dump"))

@@ -59,6 +59,7 @@ static inline kn_program kn_at_program(kn_program kn_result, const char *kn_line
 #define kn_builder_read_size(...) kn_at_failed(kn_builder_read_size(__VA_ARGS__), KN_SITE)
 #define kn_builder_input(...) kn_after_program_value(kn_builder_input(__VA_ARGS__), KN_SITE)
 #define kn_builder_param(...) kn_after_program_value(kn_builder_param(__VA_ARGS__), KN_SITE)
+#define kn_builder_buffer(...) kn_after_program_value(kn_builder_buffer(__VA_ARGS__), KN_SITE)
 #define kn_builder_constant(...) kn_after_program_value(kn_builder_constant(__VA_ARGS__), KN_SITE)
 #define kn_builder_op(...) kn_after_program_value(kn_builder_op(__VA_ARGS__), KN_SITE)
 #define kn_builder_op_many(...) kn_at_failed(kn_builder_op_many(__VA_ARGS__), KN_SITE)

@@ -8,6 +8,8 @@
 typedef struct kni_building {
     kn_builder builder;
     kn_program_value *params; /* by value of the model: constants that are in the program; 0: not yet */
+    uint8_t *roles;           /* kni_onnx_role by value of the model */
+    bool keeps_weights;       /* what depends on them is computed when the program runs */
     bool unrolls;             /* loops whose trips are a number are written out */
     int32_t n_counts;         /* sizes that are read from values */
     int32_t depth;            /* of the region that is open: the program's own is 0 */
@@ -30,6 +32,13 @@ void kni_onnx_build_forget(kni_conversion *c, int32_t depth);
 void kni_onnx_build_failed(kni_conversion *c);
 /* Whether the content is there and all of it is numbers. */
 bool kni_onnx_build_is_concrete(const kni_entry *e);
+
+/* ---- build_constants.c */
+
+/* A constant under its name in the model; small ones that are no weights have none. */
+kn_program_value kni_onnx_build_constant(kni_conversion *c, const kni_stored *constant);
+/* Whether the entry is a weight, or depends on weights alone, in a program that keeps them. */
+bool kni_onnx_build_is_weight(const kni_conversion *c, const kni_entry *e);
 
 /* ---- build_content.c */
 

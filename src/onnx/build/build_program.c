@@ -2,6 +2,7 @@
 #include "core/objects.h"
 #include "onnx/build/build.h"
 #include "onnx/run/session.h"
+#include "onnx/run/weights.h"
 #include "support/buffer.h"
 #include "support/failure.h"
 #include <kn/device.h>
@@ -212,7 +213,9 @@ static kn_program make_program(making *m)
     size_t n = (size_t)session->plan.model->n_values + 1;
     m->building.builder = kn_builder_new();
     m->building.params = calloc(n, sizeof *m->building.params);
-    if (!m->building.builder || !m->building.params) {
+    m->building.roles = kni_onnx_roles(session->plan.model);
+    m->building.keeps_weights = session->keeps_weights;
+    if (!m->building.builder || !m->building.params || !m->building.roles) {
         kni_failure_memory("kn_onnx_program");
     } else if (kni_conversion_start(&m->c, &session->plan, &kni_target_build, &m->building)) {
         m->c.max_trips = session->max_trips;
@@ -223,6 +226,7 @@ static kn_program make_program(making *m)
     }
     kn_builder_free(m->building.builder);
     free(m->building.params);
+    free(m->building.roles);
     return program;
 }
 
@@ -243,7 +247,8 @@ kn_program kn_onnx_program(kn_onnx model, const kn_onnx_program_args *args)
         making again = {.session = session, .args = m.args, .building = {.unrolls = true}};
         program = make_program(&again);
     }
-    if (program && !m.args->no_simplify && kn_program_simplify(program, KN_PASS_ALL)) {
+    const uint32_t passes = KN_PASS_ALL | (session->keeps_weights ? KN_PASS_KEEP_PARAMS : 0);
+    if (program && !m.args->no_simplify && kn_program_simplify(program, passes)) {
         kn_program_free(program);
         program = NULL;
     }

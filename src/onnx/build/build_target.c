@@ -6,7 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ATTRIBUTES = 32, LIST_TEXT = 4096, SMALL_BYTES = 64 << 10, SMALL_COUNT = 8 << 10, FEW = 16 };
+enum {
+    MOST_ATTRIBUTES = 32,
+    LIST_TEXT = 4096,
+    SMALL_BYTES = 64 << 10,
+    SMALL_COUNT = 8 << 10,
+    KNOWN_COUNT = 1 << 10,
+    FEW = 16
+};
 
 /* ---- what is known */
 
@@ -58,6 +65,13 @@ static bool all_concrete(kni_conversion *c, const kni_datum *in, int32_t n_in)
 }
 
 static int64_t bytes_of(kn_tensor t) { return kn_dtype_bytes(kn_dtype_of(t), kn_count(t)); }
+
+static bool any_weights(kni_conversion *c, const kni_datum *in, int32_t n_in)
+{
+    for (int32_t i = 0; i < n_in; i++)
+        if (kni_onnx_build_is_weight(c, kni_entry_of(c, in[i]))) return true;
+    return false;
+}
 
 /* Computes the op now; false where the results would be too large to be stored, or where it fails: then the run will tell. */
 static bool compute_now(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
@@ -175,31 +189,6 @@ static kn_program_value content_value(kni_conversion *c, const kni_entry *e)
     return y;
 }
 
-/* Whether another param has the name: inner graphs may use one again, and a pass makes several constants of one that is shared. */
-static bool is_taken(const kni_building *b, const kni_onnx_model *model, const char *name)
-{
-    for (int32_t i = 0; i < model->n_values; i++)
-        if (b->params[i].id && model->values[i].name && !strcmp(model->values[i].name, name)) return true;
-    return false;
-}
-
-/* A constant under its name in the model; small ones have none. */
-static kn_program_value constant_value(kni_conversion *c, const kni_stored *constant)
-{
-    kni_building *b = kni_building_of(c);
-    kn_program_value *known = &b->params[constant->value];
-    const kni_onnx_value *v = &c->plan->model->values[constant->value];
-    if (known->id) return *known;
-    bool small = kn_count(constant->tensor) <= FEW && !v->initializer;
-    if (small || kn_rank(constant->tensor) == 0 || !v->name || !*v->name)
-        return *known = kn_builder_constant(b->builder, constant->tensor);
-    const char *name = v->name;
-    if ((v->graph && v->graph->parent) || is_taken(b, c->plan->model, name))
-        name = kni_onnx_arena_format(c->arena, "%s.%d", v->name, (int)constant->value);
-    if (!name) return KN_NO_VALUE;
-    return *known = kn_builder_param(b->builder, name, constant->tensor);
-}
-
 kn_program_value kni_onnx_build_operand(kni_conversion *c, kni_datum x)
 {
     kni_entry *e = kni_entry_of(c, x);
@@ -212,7 +201,7 @@ kn_program_value kni_onnx_build_operand(kni_conversion *c, kni_datum x)
     }
     kn_program_value value = KN_NO_VALUE;
     if (e->constant)
-        e->value = value = constant_value(c, e->constant);
+        e->value = value = kni_onnx_build_constant(c, e->constant);
     else if (kni_onnx_build_is_concrete(e) && kni_entry_read(c, e, "an operand").bits)
         e->value = value = kn_builder_constant(kni_building_of(c)->builder, e->host);
     else if (e->content && e->n_content)
@@ -332,12 +321,40 @@ static bool emit_moved(kni_conversion *c, const char *op, const kni_datum *in, i
     return true;
 }
 
+static bool few_elements(kni_conversion *c, const kni_datum *out, int32_t n_out)
+{
+    for (int32_t k = 0; k < n_out; k++) {
+        const kni_entry *e = kni_entry_of(c, out[k]);
+        int64_t n = 1;
+        for (int32_t a = 0; e && a < e->rank && n <= KNOWN_COUNT; a++)
+            n = e->extents[a].text ? KNOWN_COUNT + 1 : n * e->extents[a].value;
+        if (!e || n > KNOWN_COUNT) return false;
+    }
+    return true;
+}
+
+/* Results that are computed when the program runs get what they are now, too, for those who need to know: sizes and counts may be made of
+   what looks like weights. */
+static void attach_known(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
+                         const kni_given_attribute *attributes, const kni_datum *out, int32_t n_out)
+{
+    kni_datum known[FEW];
+    if (n_out > FEW || c->status || !compute_now(c, op, in, n_in, attributes, known, n_out)) return;
+    for (int32_t k = 0; k < n_out; k++) {
+        kni_entry *e = kni_entry_of(c, out[k]), *now = kni_entry_of(c, known[k]);
+        if (!e || !now || !now->host.bits) continue;
+        e->host = kn_keep(kn_alias(now->host));
+        e->of_weights = true;
+    }
+}
+
 static void emit_build(kni_conversion *c, const char *op, const kni_datum *in, int32_t n_in,
                        const kni_given_attribute *attributes, kni_datum *out, int32_t n_out)
 {
     kn_builder_attribute given[MOST_ATTRIBUTES + 1];
-    bool fixed = !has_expressions(attributes) && !draws(op);
-    if (fixed && all_concrete(c, in, n_in) && (n_in || made_by(attributes) <= SMALL_COUNT) &&
+    bool fixed = !has_expressions(attributes) && !draws(op) && all_concrete(c, in, n_in),
+         weights = any_weights(c, in, n_in);
+    if (fixed && !weights && (n_in || made_by(attributes) <= SMALL_COUNT) &&
         compute_now(c, op, in, n_in, attributes, out, n_out))
         return;
     if (c->status || kni_onnx_build_content(c, op, in, n_in, attributes, out, n_out) || c->status) return;
@@ -353,6 +370,7 @@ static void emit_build(kni_conversion *c, const char *op, const kni_datum *in, i
         return;
     }
     for (int32_t k = 0; k < n_out; k++) out[k] = kni_onnx_build_result(c, results[k]);
+    if (fixed && weights && few_elements(c, out, n_out)) attach_known(c, op, in, n_in, attributes, out, n_out);
 }
 
 static bool is_known(kni_conversion *c, const kni_entry *e) { return (void)c, (void)e, false; }
@@ -435,7 +453,7 @@ static void name_build(kni_conversion *c, int32_t value, kni_datum x)
 {
     const kni_entry *e = kni_entry_of(c, x);
     const char *name = c->plan->model->values[value].name;
-    if (e && e->value.id && !e->constant && !e->host.bits && name)
+    if (e && e->value.id && !e->constant && (!e->host.bits || e->of_weights) && name)
         (void)!kn_builder_name(kni_building_of(c)->builder, e->value, name);
 }
 

@@ -51,6 +51,7 @@ static void visit(kni_edit *p, kni_onnx_node *node)
     kni_onnx_value *value = &p->model->values[node->out[0]];
     value->initializer = t;
     value->node = -1;
+    value->literal = true;
     kni_edit_remove(p, node);
     p->changes++;
 }

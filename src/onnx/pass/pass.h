@@ -5,8 +5,14 @@
 
 #include "onnx/model.h"
 
-/* All passes, until none finds anything. A failure (there is no memory) leaves a model that is good. */
-kn_status kni_onnx_simplify(kni_onnx_model *model);
+/* Passes that are left out; NULL: none. */
+typedef struct kni_onnx_passes {
+    bool constants_alone; /* all but KNI_ONNX_PASS_CONSTANTS */
+    bool keep_weights;    /* those that compute with weights */
+} kni_onnx_passes;
+
+/* All passes but those, until none finds anything. A failure (there is no memory) leaves a model that is good. */
+kn_status kni_onnx_simplify(kni_onnx_model *model, const kni_onnx_passes *which);
 
 /* One pass, for tests: 1 << its place in the list. Returns how many changes it made; -1 without memory. */
 typedef enum kni_onnx_pass {

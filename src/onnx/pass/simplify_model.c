@@ -211,14 +211,20 @@ int64_t kni_onnx_run_pass(kni_onnx_model *model, kni_onnx_pass pass)
 
 /* Patterns are looked for once what stands in their way is gone; each pass leaves less than it found, so that this ends, and a bound on the
    rounds is there for what that sentence forgets. */
-kn_status kni_onnx_simplify(kni_onnx_model *model)
+static bool is_left_out(const kni_onnx_passes *which, int pass)
+{
+    return which && ((which->constants_alone && pass != KNI_ONNX_PASS_CONSTANTS) ||
+                     (which->keep_weights && pass == KNI_ONNX_PASS_AFFINE));
+}
+
+kn_status kni_onnx_simplify(kni_onnx_model *model, const kni_onnx_passes *which)
 {
     kni_edit p = {.model = model};
     int64_t changes = 1;
     for (int round = 0; round < 16 && changes > 0; round++) {
         changes = 0;
         for (int pass = 0; pass < KNI_ONNX_PASS_COUNT && changes >= 0; pass++) {
-            int64_t found = run(&p, (kni_onnx_pass)pass);
+            int64_t found = is_left_out(which, pass) ? 0 : run(&p, (kni_onnx_pass)pass);
             changes = found < 0 ? -1 : changes + found;
         }
     }

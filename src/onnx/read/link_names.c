@@ -47,7 +47,7 @@ int32_t kni_link_new_value(kni_linker *l, const kni_onnx_graph *graph, const cha
 {
     kni_onnx_value *value = kni_link_add(l, &l->values, sizeof *value);
     if (!value) return -1;
-    *value = (kni_onnx_value){name, NULL, NULL, graph, node};
+    *value = (kni_onnx_value){.name = name, .graph = graph, .node = node};
     return l->values.count - 1;
 }
 

@@ -23,6 +23,7 @@ typedef struct kni_entry {
     bool host_borrowed, device_borrowed;
     int32_t counted; /* by a program: the depth of the region that reads its numbers + 1; 0: none does */
     bool is_input;   /* of a program */
+    bool of_weights; /* known, but computed when a program runs, too, since weights go into it */
     bool near; /* made on the host; what is computed of such values alone stays there while it is small */
     bool scalar_list;     /* content of rank 0 */
     kni_stored *constant; /* NULL: it is none */

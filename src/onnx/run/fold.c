@@ -1,8 +1,10 @@
 /* Computes, before the first run, what depends on constants alone. */
 #include "onnx/run/now.h"
 #include "onnx/run/session.h"
+#include "onnx/run/weights.h"
 #include "support/failure.h"
 #include <kn/device.h>
+#include <stdlib.h>
 
 enum { SMALL = 64 << 10 };
 
@@ -16,13 +18,16 @@ static bool is_given(const kni_onnx *session, int32_t value)
     return false;
 }
 
-static bool may_fold(const kni_onnx *session, const kni_onnx_node *node)
+/* roles: NULL where weights may be computed with. */
+static bool may_fold(const kni_onnx *session, const kni_onnx_node *node, const uint8_t *roles)
 {
     const kni_planned_node *planned = &session->plan.nodes[node->place];
     if (!planned->converter || planned->converter->flags & (KNI_ONNX_RANDOM | KNI_ONNX_INNER)) return false;
     for (int32_t i = 0; i < node->n_in; i++)
         if (node->in[i] >= 0 && (!session->plan.constants[node->in[i]] || is_given(session, node->in[i])))
             return false;
+    for (int32_t i = 0; i < node->n_in && roles; i++)
+        if (node->in[i] >= 0 && roles[node->in[i]] != KNI_ONNX_PLAIN) return false;
     return true;
 }
 
@@ -78,16 +83,17 @@ static kn_status fold_node(kni_conversion *c, kni_onnx *session, const kni_onnx_
     return s;
 }
 
-static kn_status fold_graph(kni_conversion *c, kni_onnx *session, const kni_onnx_graph *graph)
+static kn_status fold_graph(kni_conversion *c, kni_onnx *session, const kni_onnx_graph *graph,
+                            const uint8_t *roles)
 {
     kn_status s = KN_OK;
     for (int32_t i = 0; i < graph->n_nodes && s == KN_OK; i++) {
         const kni_onnx_node *node = &graph->nodes[i];
-        if (may_fold(session, node)) s = fold_node(c, session, node);
+        if (may_fold(session, node, roles)) s = fold_node(c, session, node);
         for (int32_t k = 0; k < node->n_attributes; k++)
             for (int64_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count && s == KN_OK;
                  g++)
-                s = fold_graph(c, session, node->attributes[k].graphs[g]);
+                s = fold_graph(c, session, node->attributes[k].graphs[g], roles);
     }
     return s;
 }
@@ -97,6 +103,8 @@ kn_status kni_session_fold(kni_onnx *session)
     kni_conversion c;
     kni_now now;
     kni_failure_held held;
+    uint8_t *roles = session->keeps_weights ? kni_onnx_roles(session->plan.model) : NULL;
+    if (session->keeps_weights && !roles) return kni_failure_memory("kn_onnx_load");
     kn_scope scope = kn_scope_begin();
     kni_now_start(&now, &session->plan);
     now.ahead = true;
@@ -104,10 +112,11 @@ kn_status kni_session_fold(kni_onnx *session)
     if (kni_conversion_start(&c, &session->plan, &kni_target_now, &now)) {
         c.max_trips = session->max_trips;
         kni_failure_hold(&held);
-        s = fold_graph(&c, session, session->plan.model->graph);
+        s = fold_graph(&c, session, session->plan.model->graph, roles);
         (void)kni_failure_release(&held, KN_OK, KN_NONE);
         kni_conversion_end(&c);
     }
     kn_scope_end(scope, KN_NONE);
+    free(roles);
     return s;
 }

@@ -105,7 +105,11 @@ static kn_status prepare(kni_onnx *session)
     if (!session->plan.host) return kni_latest_code();
     kn_device before = kn_device_current();
     kn_device_use(session->plan.host);
-    kn_status s = session->folds ? kni_onnx_simplify(session->plan.model) : KN_OK;
+    /* Weights may be Constant nodes. */
+    const kni_onnx_passes which = {.constants_alone = !session->folds,
+                                   .keep_weights = session->keeps_weights};
+    kn_status s = session->folds || session->keeps_weights ? kni_onnx_simplify(session->plan.model, &which)
+                                                           : KN_OK;
     session->times = calloc((size_t)session->plan.model->n_nodes + 1, sizeof *session->times);
     if (s == KN_OK && !session->times) s = kni_failure_memory("kn_onnx_load");
     if (s == KN_OK) s = kni_onnx_plan_make(&session->plan);
@@ -131,6 +135,7 @@ static kn_onnx open_session(kni_onnx_model *model, const kn_onnx_args *args, con
     session->share = share;
     session->plan.model = model;
     session->folds = !args || !args->no_simplify;
+    session->keeps_weights = args && args->keep_weights;
     session->max_trips = args && args->max_trips > 0 ? args->max_trips : MAX_TRIPS;
     kni_exclusive_init(&session->plan.lock);
     if (prepare(session) == KN_OK) return kni_object_make(&kni_kind_onnx, session, function);

@@ -123,12 +123,12 @@ void kni_source_print_structs(kni_source *s, kni_buffer *out)
     kni_buffer_format(out, "} %s;\n", s->name);
 }
 
-/* Weights are trained where they are named floats; the rest is saved and not trained. */
+/* Weights are trained where they are named floats and no buffers; the rest is saved and not trained. */
 static void print_field(const kni_source *s, kni_buffer *out, const char *owner, int32_t value,
                         const char *path)
 {
     const kni_program_value *v = &s->p->values[value];
-    bool trained = v->origin == KNI_FROM_PARAM && kn_dtype_is_float((kn_dtype)v->type.dtype);
+    bool trained = v->origin == KNI_FROM_PARAM && !v->buffer && kn_dtype_is_float((kn_dtype)v->type.dtype);
     kni_buffer_format(out, "    {%s, ", trained ? "KN_FIELD_PARAM" : "KN_FIELD_BUFFER");
     print_text(out, path);
     kni_buffer_format(out, ", KN_OFFSET_OF(%s, %s, kn_param), 0, 0, 0},\n", owner, s->values[value].name);
