@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* What a value is used for, as bits: a weight if anything uses it so, else a state, else nothing of the kind. */
-enum { USED_PLAIN = 1, USED_STATE = 2, USED_WEIGHT = 4, MASKED = 10000 };
+enum { USED_PLAIN = 1, USED_STATE = 2, USED_WEIGHT = 4, USED_TERM = 8, MASKED = 10000 };
 
 typedef struct use_row {
     const char *domain, *op;
@@ -68,6 +68,17 @@ static const struct {
     {"Tile", OPERAND(0)},        {"Transpose", OPERAND(0)}, {"Unsqueeze", OPERAND(0)},
 };
 
+/* Their operands are biases and scales, or the numbers of a formula: initializers are taken for the former, Constant nodes for the latter. */
+static const char *const arithmetic[] = {"Add", "Div", "Equal", "Greater", "Less", "Max", "Mean",
+                                         "Min", "Mod", "Mul",   "PRelu",   "Sub",  "Sum", "Where"};
+
+static bool is_arithmetic(const kni_onnx_node *node)
+{
+    for (size_t i = 0; !*node->domain && i < sizeof arithmetic / sizeof *arithmetic; i++)
+        if (!strcmp(arithmetic[i], node->op)) return true;
+    return false;
+}
+
 static uint32_t bit_of(int32_t operand) { return operand < 32 ? OPERAND(operand) : OPERAND(31); }
 
 /* What the operands of a node that are in the second set are used for: of QLinear operators and of those for tables nothing. */
@@ -79,7 +90,7 @@ static uint8_t use_of(const kni_onnx_node *node, int32_t operand)
         if (rows[i].state & bit_of(operand)) return USED_STATE;
         if (rows[i].plain & bit_of(operand)) return USED_PLAIN;
     }
-    return USED_WEIGHT;
+    return is_arithmetic(node) ? USED_TERM : USED_WEIGHT;
 }
 
 static uint32_t moved_operands(const kni_onnx_node *node)
@@ -136,14 +147,15 @@ static bool is_mask(const kni_onnx_tensor *t)
     return hides;
 }
 
-static uint8_t role_of(const kni_onnx_value *v, uint8_t uses)
+/* terms: whether Constant nodes may be biases, which they may where the model has no weights elsewhere. */
+static uint8_t role_of(const kni_onnx_value *v, uint8_t uses, bool terms)
 {
     const kni_onnx_tensor *t = v->initializer;
     if (!t || t->rank < 1 || t->count < 1) return KNI_ONNX_PLAIN;
     kn_dtype dtype = kni_onnx_dtype(t->type);
     if (!kn_dtype_is_float(dtype) || kn_dtype_is_stored(dtype)) return KNI_ONNX_PLAIN;
     if (t->count == 1 && v->literal) return KNI_ONNX_PLAIN;
-    if (uses & USED_WEIGHT) return is_mask(t) ? KNI_ONNX_PLAIN : KNI_ONNX_WEIGHT;
+    if (uses & (v->literal && !terms ? USED_WEIGHT : USED_WEIGHT | USED_TERM)) return is_mask(t) ? KNI_ONNX_PLAIN : KNI_ONNX_WEIGHT;
     return uses & USED_STATE ? KNI_ONNX_STATE : KNI_ONNX_PLAIN;
 }
 
@@ -152,6 +164,10 @@ uint8_t *kni_onnx_roles(const kni_onnx_model *model)
     uint8_t *roles = calloc((size_t)model->n_values + 1, sizeof *roles);
     if (!roles) return NULL;
     find_uses(model->graph, roles);
-    for (int32_t v = 0; v < model->n_values; v++) roles[v] = role_of(&model->values[v], roles[v]);
+    bool initialized = false;
+    for (int32_t v = 0; v < model->n_values && !initialized; v++)
+        initialized = !model->values[v].literal && role_of(&model->values[v], roles[v], true) == KNI_ONNX_WEIGHT;
+    for (int32_t v = 0; v < model->n_values; v++)
+        roles[v] = role_of(&model->values[v], roles[v], !initialized);
     return roles;
 }

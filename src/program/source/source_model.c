@@ -72,13 +72,6 @@ void kni_source_path(const kni_source *s, kni_buffer *out, int32_t value)
 
 /* ---- what is printed */
 
-static void print_text(kni_buffer *out, const char *text)
-{
-    kni_buffer_text(out, "\"");
-    for (; *text; text++) kni_buffer_format(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    kni_buffer_text(out, "\"");
-}
-
 void kni_source_type(kni_buffer *out, const kni_type *t)
 {
     char size[2000];
@@ -130,7 +123,7 @@ static void print_field(const kni_source *s, kni_buffer *out, const char *owner,
     const kni_program_value *v = &s->p->values[value];
     bool trained = v->origin == KNI_FROM_PARAM && !v->buffer && kn_dtype_is_float((kn_dtype)v->type.dtype);
     kni_buffer_format(out, "    {%s, ", trained ? "KN_FIELD_PARAM" : "KN_FIELD_BUFFER");
-    print_text(out, path);
+    kni_source_text(out, path);
     kni_buffer_format(out, ", KN_OFFSET_OF(%s, %s, kn_param), 0, 0, 0},\n", owner, s->values[value].name);
 }
 
@@ -157,7 +150,7 @@ void kni_source_print_descriptors(kni_source *s, kni_buffer *out)
         kni_buffer path = {0};
         print_group_path(s, &path, group);
         kni_buffer_text(out, "    {KN_FIELD_ARRAY, ");
-        print_text(out, kni_buffer_string(&path));
+        kni_source_text(out, kni_buffer_string(&path));
         kni_buffer_format(out, ", KN_OFFSET_OF(%s, %s[0], %s_%s), &%s_%s_type, %d, 0},\n", s->name,
                           group->name, s->name, group->name, s->name, group->name, (int)group->count);
         kni_buffer_free(&path);

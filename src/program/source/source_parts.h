@@ -133,6 +133,10 @@ void kni_source_list(kni_source *s, kni_buffer *out, const char *macro, const ch
                      const kn_dim *dims);
 /* KN_SHAPE(1, n), KN_SCALAR_SHAPE */
 void kni_source_shape(kni_source *s, kni_buffer *out, int32_t rank, const kn_dim *dims);
+/* A text of the model's inside a comment, which nothing in it ends. */
+void kni_source_comment(kni_buffer *out, const char *text);
+/* The same as a string of C, with its quotes. */
+void kni_source_text(kni_buffer *out, const char *text);
 /* The operand as an expression. */
 void kni_source_operand(kni_source *s, kni_buffer *out, int32_t value);
 /* Several as an array. */

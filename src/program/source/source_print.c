@@ -215,8 +215,9 @@ static void print_function(kni_source *s, int32_t region)
     keep_arguments(s, r->arguments, r->n_arguments);
     kni_source_nodes(s, region, 0, r->n_nodes);
     print_return(s, r->results, r->n_results, "out");
-    kni_buffer_format(&s->code, "/* %s */\nstatic void function_%d(const %s *m", kni_name_at(s->p, r->name),
-                      (int)region, s->name);
+    kni_buffer_text(&s->code, "/* ");
+    kni_source_comment(&s->code, kni_name_at(s->p, r->name));
+    kni_buffer_format(&s->code, " */\nstatic void function_%d(const %s *m", (int)region, s->name);
     print_size_argument(s, &s->code);
     print_arguments(s, &s->code, r->arguments, r->n_arguments);
     kni_buffer_text(&s->code, ", kn_tensor *out)\n{\n");
@@ -459,7 +460,9 @@ static void print_ports(kni_source *s, kni_buffer *out)
     for (int32_t i = 0; i < p->regions[0].n_results; i++) {
         int32_t v = p->regions[0].results[i];
         const char *name = kni_name_at(p, p->output_names ? p->output_names[i] : -1);
-        kni_buffer_format(out, "   gives %s: ", *name ? name : "its result");
+        kni_buffer_text(out, "   gives ");
+        kni_source_comment(out, *name ? name : "its result");
+        kni_buffer_text(out, ": ");
         if (v >= 0) kni_source_type(out, &p->values[v].type);
         kni_buffer_text(out, "\n");
     }

@@ -3,6 +3,8 @@
 #include "program/source/source_parts.h"
 #include <kn/tensor.h>
 
+enum { LONGEST_COMMENT = 120 };
+
 /* ---- sizes, numbers, dtypes */
 
 static void print_sum(kni_source *s, kni_buffer *out, kn_dim d)
@@ -102,6 +104,37 @@ void kni_source_list(kni_source *s, kni_buffer *out, const char *macro, const ch
 void kni_source_shape(kni_source *s, kni_buffer *out, int32_t rank, const kn_dim *dims)
 {
     kni_source_list(s, out, "KN_SHAPE", "KN_SCALAR_SHAPE", rank, dims);
+}
+
+/* ---- texts of others, which may hold anything */
+
+static bool is_plain(char c) { return c >= ' ' && c <= '~'; }
+
+void kni_source_comment(kni_buffer *out, const char *text)
+{
+    char before = 0;
+    for (int n = 0; *text && n < LONGEST_COMMENT; text++, n++) {
+        char c = is_plain(*text) && *text != '\\' ? *text : '_';
+        bool ends = (before == '*' && c == '/') || (before == '/' && c == '*') || (before == '?' && c == '?');
+        kni_buffer_format(out, ends ? " %c" : "%c", c);
+        before = c;
+    }
+    if (*text) kni_buffer_text(out, "...");
+}
+
+void kni_source_text(kni_buffer *out, const char *text)
+{
+    char before = 0;
+    kni_buffer_text(out, "\"");
+    for (; *text; before = *text++) {
+        if (!is_plain(*text))
+            kni_buffer_format(out, "\\%03o", (unsigned)(unsigned char)*text);
+        else if (*text == '"' || *text == '\\' || (*text == '?' && before == '?'))
+            kni_buffer_format(out, "\\%c", *text);
+        else
+            kni_buffer_format(out, "%c", *text);
+    }
+    kni_buffer_text(out, "\"");
 }
 
 /* ---- operands */
