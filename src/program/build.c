@@ -211,15 +211,17 @@ static kn_status join_types(kni_program *p, const char *name, int32_t a, int32_t
     return KN_OK;
 }
 
-/* A size that the regions of an If give differently is known when it has run: by the name that the file has for it, or a new one. */
-static kn_dim joined_size(const kni_program *p, const kni_program_node *node, int32_t i, int32_t a)
+/* A size that is known when the node has run (the regions of an If give it differently, a condition ends a loop): by the name that the file
+   has for it, or a new one that begins with `word`. */
+static kn_dim size_of_run(const kni_program *p, const kni_program_node *node, int32_t i, int32_t a,
+                          const char *word, int64_t high)
 {
     kn_dim inputs[MOST_OPERANDS], d = KNI_DIM_BAD;
     if (!node->declared) {
         char name[32];
         for (int32_t k = kni_dim_symbol_count(), n = k; n == kni_dim_symbol_count() && k < n + 1000; k++) {
-            kni_text_format(&(kni_text){name, sizeof name, 0}, "chosen_size_%d", k);
-            d = kni_dim_symbol(name, 0, INT64_MAX);
+            kni_text_format(&(kni_text){name, sizeof name, 0}, "%s_size_%d", word, k);
+            d = kni_dim_symbol(name, 0, high);
             if (d == KNI_DIM_BAD) return d;
         }
         return d;
@@ -240,7 +242,7 @@ static kn_status join_results(kni_program *p, const kni_program_node *node, int3
     *t = *x;
     for (int i = 0; i < x->rank; i++) {
         if (x->dims[i] == y->dims[i]) continue;
-        t->dims[i] = joined_size(p, node, number, i);
+        t->dims[i] = size_of_run(p, node, number, i, "chosen", INT64_MAX);
         if (t->dims[i] == KNI_DIM_BAD) return join_types(p, "if", a, b, number, t);
     }
     return KN_OK;
@@ -259,6 +261,15 @@ static kn_status type_if(kni_program *p, const kni_program_node *node, const int
     return s;
 }
 
+/* The slices of a loop's stacks: its trips, but where a condition may end it they are counted when it runs. All stacks have as many. */
+static kn_dim stacked_trips(const kni_program *p, const kni_program_node *node)
+{
+    const kni_loop *l = &node->loop;
+    if (!l->conditional || !l->n_stacked) return l->trips;
+    int64_t high = l->trips == KNI_DIM_BAD ? l->max_trips : kni_dim_high(l->trips);
+    return size_of_run(p, node, l->n_carried, 0, "loop", high);
+}
+
 static kn_status type_loop(kni_program *p, const kni_program_node *node, const int32_t *in, kni_type *types)
 {
     const kni_loop *l = &node->loop;
@@ -270,19 +281,18 @@ static kn_status type_loop(kni_program *p, const kni_program_node *node, const i
     if (s == KN_OK && condition) s = check_condition("loop", p, body->results[0]);
     for (int32_t i = 0; i < l->n_carried && s == KN_OK; i++)
         s = join_types(p, "loop", in[condition + i], body->results[condition + i], i, &types[i]);
+    kn_dim trips = s == KN_OK ? stacked_trips(p, node) : KNI_DIM_BAD;
+    if (s == KN_OK && l->n_stacked && trips == KNI_DIM_BAD)
+        return kni_fail_op(KN_ERROR_SHAPE, "loop", "its stacks have a size of their own, which has no name");
     for (int32_t i = 0; i < l->n_stacked && s == KN_OK; i++) {
         const kni_type *t = &p->values[body->results[condition + l->n_carried + i]].type;
         kni_type *y = &types[l->n_carried + i];
         if (t->rank == KN_MAX_RANK)
             return kni_fail_op(KN_ERROR_SHAPE, "loop", "no axis is left to stack along");
-        if (l->trips == KNI_DIM_BAD)
-            return kni_fail_op(
-                KN_ERROR_UNSUPPORTED, "loop",
-                "stacks need .trips: a condition alone does not tell how many slices they have");
         *y = *t;
         y->rank++;
         for (int a = y->rank - 1; a > 0; a--) y->dims[a] = t->dims[a - 1];
-        y->dims[0] = l->trips;
+        y->dims[0] = trips;
     }
     return s;
 }
@@ -394,7 +404,7 @@ static void find_bound(const kni_program *p, int32_t region, bound_sizes *b)
     for (int32_t i = 0; i < r->n_nodes && b->n < MOST_BOUND; i++) {
         const kni_program_node *n = &p->nodes[r->nodes[i]];
         if (n->kind == KNI_NODE_SIZE) add_bound(b, n->size);
-        for (int32_t k = 0; k < n->n_out && n->kind == KNI_NODE_IF; k++)
+        for (int32_t k = 0; k < n->n_out && n->kind != KNI_NODE_OP; k++)
             for (int a = 0; a < p->values[kni_node_out(p, n)[k]].type.rank; a++)
                 if (kni_binds_axis(p, n, k, a)) add_bound(b, p->values[kni_node_out(p, n)[k]].type.dims[a]);
         for (int k = 0; k < 2 && n->kind != KNI_NODE_OP; k++)

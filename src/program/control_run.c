@@ -99,6 +99,7 @@ typedef struct looping {
     const kni_program_region *body;
     const int32_t *in, *out;
     int64_t trips;   /* INT64_MAX: as many as the condition says */
+    int64_t made;    /* that were run */
     kn_tensor *rows; /* what is stacked: of trip t those from t * n_stacked on */
     int64_t n_rows, room;
 } looping;
@@ -179,13 +180,8 @@ static kn_status run_trips(looping *l, bool holds)
         if (s == KN_OK) s = kni_run_region(l->run, l->n->regions[0]);
         if (s == KN_OK && loop->n_stacked) s = keep_rows(l);
         if (s == KN_OK && loop->conditional) s = read_condition(l->run, l->body->results[0], &holds);
-        if (s == KN_OK && loop->n_stacked && !holds && trip + 1 < l->trips)
-            s = kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",
-                            "the condition ended a loop that stacks %D trips after %D: carry a tensor of "
-                            "that size, and write "
-                            "into it with select_assign, in place of a stack",
-                            l->trips, trip + 1);
         if (s == KN_OK) s = carry_on(l);
+        l->made = trip + 1;
     }
     return s;
 }
@@ -195,12 +191,12 @@ static kn_tensor stack_rows(const looping *l, int32_t i)
     const kni_type *t = &l->run->p->values[l->out[l->n->loop.n_carried + i]].type;
     kn_shape shape = {t->rank, {0}};
     for (int a = 0; a < t->rank; a++) shape.dims[a] = kni_run_size(l->run, t->dims[a]);
-    if (l->trips == 0) return kn_zeros(shape, (kn_dtype)t->dtype);
-    size_t bytes = (size_t)l->trips * sizeof(kn_tensor);
+    if (l->made == 0) return kn_zeros(shape, (kn_dtype)t->dtype);
+    size_t bytes = (size_t)l->made * sizeof(kn_tensor);
     kn_tensor *list = kni_allocate(bytes);
     if (!list) return no_memory(), kni_poison_latest();
-    for (int64_t trip = 0; trip < l->trips; trip++) list[trip] = l->rows[trip * l->n->loop.n_stacked + i];
-    kn_tensor y = kn_concat(list, (int32_t)l->trips, 0);
+    for (int64_t trip = 0; trip < l->made; trip++) list[trip] = l->rows[trip * l->n->loop.n_stacked + i];
+    kn_tensor y = kn_concat(list, (int32_t)l->made, 0);
     kni_free(list, bytes);
     return y;
 }
@@ -212,6 +208,11 @@ static kn_status give_loop(looping *l)
     for (int32_t i = 0; i < loop->n_carried; i++) {
         now[l->out[i]] = now[l->body->arguments[1 + i]];
         now[l->body->arguments[1 + i]] = KN_NONE;
+    }
+    if (loop->n_stacked && kni_binds_sizes(l->run->p, l->n)) {
+        int32_t first = l->out[loop->n_carried];
+        kn_status s = bind_size(l->run, l->run->p->values[first].type.dims[0], l->made);
+        if (s) return s;
     }
     for (int32_t i = 0; i < loop->n_stacked; i++) {
         kn_tensor y = kn_keep(stack_rows(l, i));
@@ -256,6 +257,7 @@ static kn_status run_loop(kni_run *run, const kni_program_node *n)
                  kni_node_in(run->p, n),
                  kni_node_out(run->p, n),
                  INT64_MAX,
+                 0,
                  NULL,
                  0,
                  0};
@@ -265,9 +267,6 @@ static kn_status run_loop(kni_run *run, const kni_program_node *n)
     if (s == KN_OK && (l.trips < 0 || (l.trips < INT64_MAX && l.trips > INT32_MAX)))
         return bad_trips(run, loop);
     if (s == KN_OK) s = check_slices(&l);
-    if (s == KN_OK && !holds && loop->n_stacked && l.trips > 0)
-        s = kni_fail_op(KN_ERROR_UNSUPPORTED, "loop",
-                        "the condition is false before the first trip of a loop that stacks %D", l.trips);
     for (int32_t i = 0; i < loop->n_carried && s == KN_OK; i++)
         s = hand_on(run, l.in[loop->conditional + i], l.body->arguments[1 + i]);
     if (s == KN_OK) s = run_trips(&l, holds);

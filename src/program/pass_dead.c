@@ -146,6 +146,7 @@ static void look_at_node(marking *m, const kni_program_node *n)
         if (kni_binds_sizes(p, n)) need_list(m, kni_node_out(p, n), n->n_out);
     } else if (n->kind == KNI_NODE_LOOP) {
         const kni_program_region *body = &p->regions[n->regions[0]];
+        if (kni_binds_sizes(p, n)) need_list(m, kni_node_out(p, n) + n->loop.n_carried, n->loop.n_stacked);
         need_value(m, body->arguments[0]);
         if (!n->loop.conditional) return;
         need_value(m, in[0]);

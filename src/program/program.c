@@ -169,6 +169,7 @@ int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most)
 
 bool kni_binds_axis(const kni_program *p, const kni_program_node *n, int32_t i, int32_t a)
 {
+    if (n->kind == KNI_NODE_LOOP) return n->loop.conditional && i >= n->loop.n_carried && a == 0;
     if (n->kind != KNI_NODE_IF) return false;
     kn_dim d = p->values[kni_node_out(p, n)[i]].type.dims[a];
     return kni_dim_is_expression(d) && d != p->values[p->regions[n->regions[0]].results[i]].type.dims[a] &&
@@ -180,7 +181,7 @@ static bool binds(const kni_program *p, const kni_program_node *n, kn_dim symbol
 {
     bool any = symbol == KNI_DIM_BAD;
     if (n->kind == KNI_NODE_SIZE) return any || n->size == symbol;
-    for (int32_t i = 0; i < n->n_out && n->kind == KNI_NODE_IF; i++) {
+    for (int32_t i = 0; i < n->n_out && n->kind != KNI_NODE_OP; i++) {
         const kni_type *t = &p->values[kni_node_out(p, n)[i]].type;
         for (int32_t a = 0; a < t->rank; a++)
             if ((any || t->dims[a] == symbol) && kni_binds_axis(p, n, i, a)) return true;

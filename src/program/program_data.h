@@ -150,7 +150,7 @@ void kni_program_settle(kni_program *p);
 /* The symbols that the types of the inputs name; returns how many, at most `most`. */
 int32_t kni_program_symbols(const kni_program *p, kn_dim *symbols, int32_t most);
 /* Whether axis a of result i of the node is a size that the node itself binds when it runs: that of an If whose regions give it
-   different sizes. */
+   different sizes, or the slices of a stack of a loop that a condition may end. */
 bool kni_binds_axis(const kni_program *p, const kni_program_node *n, int32_t i, int32_t a);
 /* Whether the node binds any, as KNI_NODE_SIZE does. */
 bool kni_binds_sizes(const kni_program *p, const kni_program_node *n);

@@ -221,7 +221,7 @@ static kn_status add_control(kni_program_reading *r, const kni_json *node, int32
     if (s) return s;
     kni_type declared[MOST];
     kni_program_node node_with_types = *control;
-    if (control->kind == KNI_NODE_IF) {
+    if (control->kind == KNI_NODE_IF || (control->kind == KNI_NODE_LOOP && control->loop.conditional)) {
         s = read_declared(r, node, declared, n_out);
         node_with_types.declared = declared;
     }

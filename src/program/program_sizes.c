@@ -184,7 +184,7 @@ static void find_read(kni_run *run)
     for (int32_t i = 0; i < p->n_nodes; i++) {
         const kni_program_node *n = &p->nodes[i];
         if (n->kind == KNI_NODE_SIZE) note_read(run, n->size);
-        for (int32_t k = 0; k < n->n_out && n->kind == KNI_NODE_IF; k++)
+        for (int32_t k = 0; k < n->n_out && n->kind != KNI_NODE_OP; k++)
             for (int32_t a = 0; a < p->values[kni_node_out(p, n)[k]].type.rank; a++)
                 if (kni_binds_axis(p, n, k, a)) note_read(run, p->values[kni_node_out(p, n)[k]].type.dims[a]);
     }

@@ -304,11 +304,6 @@ static void end_trip(looping *w)
         kni_c_line(c);
         kni_ir_text_add(&c->code, "go%d = *(%s);\n", w->number, kni_c_address(c, results[0]));
     }
-    if (l->conditional && l->n_stacked) {
-        kni_c_line(c);
-        kni_ir_text_add(&c->code, "if (!go%d && t%d + 1 < n%d) return %s_BAD_LOOP;\n", w->number, w->number,
-                        w->number, c->name);
-    }
     for (int pass = 0; pass < 2; pass++)
         for (int32_t i = 0; i < l->n_carried; i++) {
             char next[24];
@@ -377,12 +372,18 @@ static kn_status print_trips(looping *w)
     if (l->trips == KNI_DIM_BAD) {
         kni_c_line(c);
         kni_ir_text_add(&c->code, "if (go%d) return %s_BAD_LOOP;\n", w->number, c->name);
-    } else if (l->conditional && l->n_stacked) {
-        kni_c_line(c);
-        kni_ir_text_add(&c->code, "if (t%d < n%d) return %s_BAD_LOOP;\n", w->number, w->number, c->name);
     }
     kni_c_end_loop(c);
     return s;
+}
+
+static kn_status refuse_stacks(const kni_c *c, const looping *w)
+{
+    char room[80];
+    return kni_fail(KN_ERROR_UNSUPPORTED,
+                    "kn_program_to_c: a condition may end the loop that makes %s, so that its size is known only "
+                    "when it has run, and memory cannot be planned",
+                    kni_c_value_name(c, w->out[w->l->n_carried], room, sizeof room));
 }
 
 static kn_status print_loop(kni_c *c, const kni_program_node *n)
@@ -394,6 +395,7 @@ static kn_status print_loop(kni_c *c, const kni_program_node *n)
                  .in = kni_node_in(c->p, n),
                  .out = kni_node_out(c->p, n),
                  .number = n->regions[0]};
+    if (kni_binds_sizes(c->p, n)) return refuse_stacks(c, &w);
     if (w.l->n_carried > 64)
         return kni_fail_op(KN_ERROR_UNSUPPORTED, "loop", "at most 64 values are carried");
     kni_c_line(c);

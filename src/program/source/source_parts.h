@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KNI_SOURCE_HELPERS = 7 };
+enum { KNI_SOURCE_HELPERS = 8 };
 /* Functions that the file defines for itself where it needs them. */
 typedef enum kni_source_helper {
     KNI_SOURCE_DIVIDED, /* division that rounds down */
@@ -19,6 +19,7 @@ typedef enum kni_source_helper {
     KNI_SOURCE_CALL,   /* kn_call of an op with one result */
     KNI_SOURCE_TRUTH,  /* the condition of an If or a loop */
     KNI_SOURCE_READ,   /* a size that is a value */
+    KNI_SOURCE_GROWN,  /* room for what one more trip gives */
     KNI_SOURCE_STACKED /* what the trips of a loop gave, as one tensor */
 } kni_source_helper;
 

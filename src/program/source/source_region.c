@@ -183,14 +183,20 @@ static void begin_loop(kni_source *s, const kni_program_node *n, int32_t number)
     if (l->n_stacked) {
         kni_source_line(s);
         kni_buffer_format(&s->body, "int64_t trips_%d = ", (int)number);
-        kni_source_size(s, &s->body, l->trips);
+        if (l->conditional)
+            kni_buffer_text(&s->body, "0");
+        else
+            kni_source_size(s, &s->body, l->trips);
         kni_buffer_text(&s->body, ";\n");
     }
     for (int32_t i = 0; i < l->n_stacked; i++) {
         kni_source_line(s);
-        kni_buffer_format(&s->body,
-                          "kn_tensor *stack_%d_%d = calloc((size_t)trips_%d + 1, sizeof *stack_%d_%d);\n",
-                          (int)number, (int)i, (int)number, (int)number, (int)i);
+        if (l->conditional)
+            kni_buffer_format(&s->body, "kn_tensor *stack_%d_%d = NULL;\n", (int)number, (int)i);
+        else
+            kni_buffer_format(&s->body,
+                              "kn_tensor *stack_%d_%d = calloc((size_t)trips_%d + 1, sizeof *stack_%d_%d);\n",
+                              (int)number, (int)i, (int)number, (int)number, (int)i);
     }
 }
 
@@ -228,6 +234,22 @@ static void print_for(kni_source *s, const kni_program_node *n, int32_t number)
     }
 }
 
+/* A list whose length is not known before the loop has run grows with it. */
+static void end_row(kni_source *s, const kni_loop *l, int32_t number, int32_t i)
+{
+    int k = number, next = l->n_carried + i;
+    if (l->conditional) {
+        s->helpers[KNI_SOURCE_GROWN] = true;
+        kni_source_line(s);
+        kni_buffer_format(&s->body, "stack_%d_%d = grown(stack_%d_%d, t_%d);\n", k, (int)i, k, (int)i, k);
+    }
+    kni_source_line(s);
+    kni_buffer_format(&s->body, "if (stack_%d_%d) stack_%d_%d[t_%d] = next_%d[%d];\n", k, (int)i, k, (int)i, k, k,
+                      next);
+    kni_source_line(s);
+    kni_buffer_format(&s->body, "else kn_drop(next_%d[%d]);\n", k, next);
+}
+
 /* What the trip gives leaves its scope; the carried values replace those of before. */
 static void end_trip(kni_source *s, const kni_program_node *n, int32_t number)
 {
@@ -260,10 +282,10 @@ static void end_trip(kni_source *s, const kni_program_node *n, int32_t number)
         kni_source_line(s);
         kni_buffer_format(&s->body, "%s = next_%d[%d];\n", name, (int)number, (int)i);
     }
-    for (int32_t i = 0; i < l->n_stacked; i++) {
+    for (int32_t i = 0; i < l->n_stacked; i++) end_row(s, l, number, i);
+    if (l->conditional && l->n_stacked) {
         kni_source_line(s);
-        kni_buffer_format(&s->body, "if (stack_%d_%d) stack_%d_%d[t_%d] = next_%d[%d];\n", (int)number,
-                          (int)i, (int)number, (int)i, (int)number, (int)number, (int)(l->n_carried + i));
+        kni_buffer_format(&s->body, "trips_%d = t_%d + 1;\n", (int)number, (int)number);
     }
     s->indent--;
     kni_source_line(s);
@@ -284,6 +306,11 @@ static void end_loop(kni_source *s, const kni_program_node *n, int32_t number)
         kni_source_end_value(s, out[i]);
         kni_source_line(s);
         kni_buffer_format(&s->body, "kn_drop(%s);\n", name);
+    }
+    if (l->conditional && l->n_stacked) {
+        kni_source_line(s);
+        kni_source_size(s, &s->body, p->values[out[l->n_carried]].type.dims[0]);
+        kni_buffer_format(&s->body, " = trips_%d;\n", (int)number);
     }
     for (int32_t i = 0; i < l->n_stacked; i++) {
         const kni_type *t = &p->values[out[l->n_carried + i]].type;
