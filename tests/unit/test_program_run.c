@@ -83,9 +83,9 @@ static void slices_are_as_many_as_trips(void)
         }
     kn_tensor in[4] = {kn_keep(kn_zeros(KN_SHAPE(2), KN_F32)), kn_keep(kn_ones(KN_SHAPE(2, 2), KN_F32)), sum,
                        no};
-    CHECK_ERROR(kn_program_run(conditional, in, 4, out, 2), "false before the first trip");
+    CHECK(kn_program_run(conditional, in, 4, out, 2) == KN_OK && kn_size(out[1], 0) == 0);
     in[3] = yes;
-    CHECK(kn_program_run(conditional, in, 4, out, 2) == KN_OK);
+    CHECK(kn_program_run(conditional, in, 4, out, 2) == KN_OK && kn_size(out[1], 0) == 2);
     kn_program_free(p);
     kn_program_free(conditional);
 }

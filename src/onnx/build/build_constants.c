@@ -21,8 +21,7 @@ static bool is_taken(const kni_building *b, const kni_onnx_model *model, const c
     return false;
 }
 
-/* Whether what was computed when the model was loaded is trained: it is made of a weight, or of whole numbers that stand for one. A mask
-   or a table is made of counts and shapes. */
+/* Whether what was computed when the model was loaded is trained: it is made of a weight. A mask or a table is made of counts and shapes. */
 static bool is_made_of_weights(const kni_conversion *c, int32_t value)
 {
     const kni_building *b = kni_building_of(c);
@@ -32,7 +31,6 @@ static bool is_made_of_weights(const kni_conversion *c, int32_t value)
         if (b->roles[value] == KNI_ONNX_WEIGHT) return true;
         if (v->initializer || v->node < 0 || !v->graph) return false;
         const kni_onnx_node *node = &v->graph->nodes[v->node];
-        if (!strcmp(node->op, "DequantizeLinear")) return true;
         for (int32_t i = 0; i < node->n_in; i++)
             if (node->in[i] >= 0 && b->roles[node->in[i]] == KNI_ONNX_WEIGHT) return true;
         value = node->n_in ? node->in[0] : -1;
@@ -47,14 +45,15 @@ kn_program_value kni_onnx_build_constant(kni_conversion *c, const kni_stored *co
     const kni_onnx_value *v = &c->plan->model->values[constant->value];
     if (known->id) return *known;
     uint8_t role = b->roles[constant->value];
-    bool small = kn_count(constant->tensor) <= FEW && role == KNI_ONNX_PLAIN && (!v->initializer || v->literal);
+    bool trained = role == KNI_ONNX_WEIGHT || (!v->initializer && is_made_of_weights(c, constant->value));
+    bool number = role == KNI_ONNX_PLAIN && !trained && (!v->initializer || v->literal),
+         small = number && kn_count(constant->tensor) <= FEW;
     if (small || kn_rank(constant->tensor) == 0 || !v->name || !*v->name)
         return *known = kn_builder_constant(b->builder, constant->tensor);
     const char *name = v->name;
     if ((v->graph && v->graph->parent) || is_taken(b, c->plan->model, name))
         name = kni_onnx_arena_format(c->arena, "%s.%d", v->name, (int)constant->value);
     if (!name) return KN_NO_VALUE;
-    bool trained = role == KNI_ONNX_WEIGHT || (!v->initializer && is_made_of_weights(c, constant->value));
     return *known = trained ? kn_builder_param(b->builder, name, constant->tensor)
                             : kn_builder_buffer(b->builder, name, constant->tensor);
 }

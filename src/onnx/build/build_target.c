@@ -1,6 +1,7 @@
 /* Ops as nodes of a builder. */
 #include "core/objects.h"
 #include "onnx/build/build.h"
+#include "support/json.h"
 #include <kn/op_info.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -448,11 +449,22 @@ void kni_onnx_build_forget(kni_conversion *c, int32_t depth)
 
 static void wait_build(kni_conversion *c) { (void)c; }
 
+/* A name without control characters, which values of a program have not; NULL where it is no text at all. */
+static const char *plain_name(kni_conversion *c, const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+    if (!n || !kni_json_is_text(name, n)) return NULL;
+    char *copy = kni_onnx_arena_copy(c->arena, name, n);
+    for (size_t i = 0; copy && i < n; i++)
+        if ((unsigned char)copy[i] < ' ' || copy[i] == 127) copy[i] = '_';
+    return copy;
+}
+
 /* Results of nodes are called as in the model. */
 static void name_build(kni_conversion *c, int32_t value, kni_datum x)
 {
     const kni_entry *e = kni_entry_of(c, x);
-    const char *name = c->plan->model->values[value].name;
+    const char *name = plain_name(c, c->plan->model->values[value].name);
     if (e && e->value.id && !e->constant && (!e->host.bits || e->of_weights) && name)
         (void)!kn_builder_name(kni_building_of(c)->builder, e->value, name);
 }
