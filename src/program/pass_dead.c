@@ -146,7 +146,6 @@ static void look_at_node(marking *m, const kni_program_node *n)
         if (kni_binds_sizes(p, n)) need_list(m, kni_node_out(p, n), n->n_out);
     } else if (n->kind == KNI_NODE_LOOP) {
         const kni_program_region *body = &p->regions[n->regions[0]];
-        if (kni_binds_sizes(p, n)) need_list(m, kni_node_out(p, n) + n->loop.n_carried, n->loop.n_stacked);
         need_value(m, body->arguments[0]);
         if (!n->loop.conditional) return;
         need_value(m, in[0]);
@@ -186,14 +185,9 @@ static void look_at_argument(marking *m, int32_t region, int32_t i)
     if (i <= n->loop.n_carried) need_value(m, kni_node_out(p, n)[i - 1]);
 }
 
-static void mark(marking *m)
+static void follow(marking *m)
 {
     const kni_program *p = m->p;
-    need_region(m, 0);
-    need_list(m, p->regions[0].results, p->regions[0].n_results);
-    need_list(m, p->inputs, p->n_inputs);
-    for (int32_t i = 0; i < p->n_values && m->all; i++)
-        if (kni_value_is_fixed(&p->values[i]) || p->values[i].live) need_value(m, i);
     while (m->n_work > 0) {
         int32_t next = m->work[--m->n_work];
         if (next < 0)
@@ -203,6 +197,34 @@ static void mark(marking *m)
         else if (p->values[next].origin == KNI_FROM_ARGUMENT)
             look_at_argument(m, p->values[next].region, m->place[next]);
     }
+}
+
+/* A loop that counts its trips for others keeps one of its stacks, which all have that size. */
+static void keep_counts(marking *m)
+{
+    const kni_program *p = m->p;
+    for (int32_t i = 0; i < p->n_nodes; i++) {
+        const kni_program_node *n = &p->nodes[i];
+        if (!m->node[i] || n->kind != KNI_NODE_LOOP || !kni_binds_sizes(p, n)) continue;
+        const int32_t *stacks = kni_node_out(p, n) + n->loop.n_carried;
+        bool any = false;
+        for (int32_t k = 0; k < n->loop.n_stacked; k++) any |= m->value[stacks[k]];
+        if (!any) need_value(m, stacks[0]);
+    }
+}
+
+static void mark(marking *m)
+{
+    const kni_program *p = m->p;
+    need_region(m, 0);
+    need_list(m, p->regions[0].results, p->regions[0].n_results);
+    need_list(m, p->inputs, p->n_inputs);
+    for (int32_t i = 0; i < p->n_values && m->all; i++)
+        if (kni_value_is_fixed(&p->values[i]) || p->values[i].live) need_value(m, i);
+    do {
+        follow(m);
+        keep_counts(m);
+    } while (m->n_work > 0);
 }
 
 /* ---- sweeping: lists get shorter in place, then everything is numbered anew */
