@@ -43,7 +43,8 @@ build_library() { # build_library PRESET
     result "$1 library builds" "$status"
 }
 
-link_host() { gcc $base_flags -O2 "$1" tests/smoke/hosted/smoke_hosted.c $(library release) -pthread -o "$2"; }
+extra= # sources and options of the program beside its own file
+link_host() { gcc $base_flags -O2 $extra "$1" tests/smoke/hosted/smoke_hosted.c $(library release) -pthread -o "$2"; }
 link_arm64() {
     aarch64-linux-gnu-gcc $base_flags -O2 -static "$1" tests/smoke/hosted/smoke_hosted.c $(library arm64) \
         -pthread -o "$2"
@@ -56,7 +57,7 @@ link_cortex_m() {
     arm-none-eabi-gcc $base_flags -Os -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 \
         -DKN_FREESTANDING=1 -nostartfiles -T tests/smoke/cortex_m/image.ld -Wl,--gc-sections,-Map="$2.map" \
         -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=_malloc_r,--wrap=_free_r,--wrap=_sbrk \
-        "$1" tests/smoke/cortex_m/startup.c tests/smoke/cortex_m/semihosting.c $(library cortex-m) -o "$2"
+        $extra "$1" tests/smoke/cortex_m/startup.c tests/smoke/cortex_m/semihosting.c $(library cortex-m) -o "$2"
 }
 
 run_arm64() { scripts/run_limited.py 6 qemu-aarch64 "$1"; }
@@ -138,6 +139,23 @@ check_exported() {
     done
 }
 
+# An imported model as C against the library, with its weights in the image.
+check_imported() {
+    own_folder "$out/imported"
+    "$root/release/kiln" import examples/onnx_finetune/digits.onnx -o "$out/imported" --name net --embed
+    result "a model is imported" $?
+    extra="-I$out/imported $out/imported/net.c $out/imported/net_weights.c"
+    source=tests/smoke/imported/imported.c
+    link_host $source "$out/imported.host" && KN_ISA=scalar "$out/imported.host" >"$out/imported.host.txt"
+    result "host imported runs" $?
+    if link_cortex_m $source "$out/imported.cortex-m"; then
+        compare cortex-m scalar imported
+    else
+        result "cortex-m imported links" 1
+    fi
+    extra=
+}
+
 # The product of examples/mnist_cortex_m: reads ten digits, with at most 32 KB of code beside the weights.
 check_digits() {
     digits=0
@@ -153,6 +171,7 @@ case " $targets " in
 *" cortex-m "*)
     check_malloc_guard
     check_exported
+    check_imported
     check_digits
     ;;
 esac

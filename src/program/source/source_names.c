@@ -13,7 +13,7 @@ static const char reserved[] =
     "float for goto if inline int long register restrict "
     "return short signed sizeof static struct switch typedef union unsigned void "
     "volatile while bool true false asm m n carried shared scope out main "
-    "step sizes size_in stacked divided larger smaller call truth result results status errno NULL NAN "
+    "step sizes size_in stacked grown places param_at divided larger smaller call truth result results status errno NULL NAN "
     "INFINITY and or not xor new class this template ";
 
 bool kni_source_is_reserved(const char *text)

@@ -166,13 +166,28 @@ void kni_source_count(kni_source *s, int32_t region, int32_t from, int32_t to);
 /* ", n" where the program has sizes that are known only when it runs. */
 void kni_source_sizes_given(const kni_source *s, kni_buffer *out);
 
+/* ---- source_load.c: how the model gets its weights */
+
+/* The file of weights as it lies in memory, and where each of its tensors lies. */
+typedef struct kni_source_bytes {
+    void *data;
+    size_t bytes;
+    struct kni_json_document *head;
+} kni_source_bytes;
+kn_status kni_source_bytes_make(kni_source_bytes *b, kn_state state);
+void kni_source_bytes_free(kni_source_bytes *b);
+/* The file as an array of C. */
+void kni_source_print_bytes(const kni_source *s, kni_buffer *out, const kni_source_bytes *b);
+/* The functions that load and free. embedded: NULL where the weights are no array. */
+void kni_source_print_load(kni_source *s, kni_buffer *out, const kni_source_bytes *embedded);
+
 /* ---- source_model.c: the struct, its descriptor, the weights */
 
 /* "f32 [batch, 3]", for comments. */
 void kni_source_type(kni_buffer *out, const kni_type *t);
 /* The structs of blocks and of the model, for the header. */
 void kni_source_print_structs(kni_source *s, kni_buffer *out);
-/* Their descriptors, and the functions that load and free. */
+/* Their descriptors. */
 void kni_source_print_descriptors(kni_source *s, kni_buffer *out);
 /* The path of a member in the file of weights. */
 void kni_source_path(const kni_source *s, kni_buffer *out, int32_t value);

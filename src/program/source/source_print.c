@@ -426,35 +426,6 @@ static const char *const helper_texts[KNI_SOURCE_HELPERS] = {
         "}\n\n",
 };
 
-static void print_load(kni_source *s, kni_buffer *out, bool embed)
-{
-    static const char *const opens[] = {"kn_store_open(path, NULL)",
-                                        "kn_store_open_memory(data, bytes, NULL)"};
-    static const char *const heads[] = {
-        "kn_status %s_load(%s *m, const char *path)\n{\n",
-        "kn_status %s_load_memory(%s *m, const void *data, size_t bytes)\n{\n"};
-    for (int i = 0; i < 2; i++) {
-        kni_buffer_format(out, heads[i], s->name, s->name);
-        kni_buffer_format(out,
-                          "    *m = (%s){0};\n    kn_store file = %s;\n    if (!file) return KN_ERROR_IO;\n",
-                          s->name, opens[i]);
-        kni_buffer_format(
-            out,
-            "    kn_status status = kn_load_new(KN_MODULE_OF(%s, m), file);\n    kn_store_close(file);\n"
-            "    if (status != KN_OK) %s_free(m);\n    return status;\n}\n\n",
-            s->name, s->name);
-    }
-    if (embed)
-        kni_buffer_format(
-            out,
-            "extern const unsigned char %s_weights[];\nextern const unsigned long %s_weights_bytes;\n\n"
-            "kn_status %s_load_embedded(%s *m) { return %s_load_memory(m, %s_weights, %s_weights_bytes); "
-            "}\n\n",
-            s->name, s->name, s->name, s->name, s->name, s->name, s->name);
-    kni_buffer_format(out, "void %s_free(%s *m) { kn_module_drop(KN_MODULE_OF(%s, m)); }\n\n", s->name,
-                      s->name, s->name);
-}
-
 /* ---- the header */
 
 static void print_ports(kni_source *s, kni_buffer *out)
@@ -493,7 +464,7 @@ static void print_header(kni_source *s, kni_buffer *out, bool embed)
     kni_buffer_format(
         out,
         "/* Makes the model from a file of weights, or from the bytes of one. Free it with %s_free. */\n"
-        "kn_status %s_load(%s *m, const char *path);\n"
+        "#ifndef KN_FREESTANDING\nkn_status %s_load(%s *m, const char *path);\n#endif\n"
         "kn_status %s_load_memory(%s *m, const void *data, size_t bytes);\n",
         s->name, s->name, s->name, s->name, s->name);
     if (embed)
@@ -522,55 +493,32 @@ static kn_status write_text(const char *folder, const char *name, const char *en
     return kni_file_write(path, text->data, text->length);
 }
 
-static kn_status write_embedded(kni_source *s, const char *folder, kn_state state)
-{
-    void *data = NULL;
-    size_t bytes = 0;
-    kn_status status = kn_state_write_memory(state, &data, &bytes, KN_STORE_SAFETENSORS);
-    kni_buffer text = {0};
-    kni_buffer_format(
-        &text, "/* The weights of %s as a safetensors file. */\nextern const unsigned char %s_weights[];\n",
-        s->name, s->name);
-    kni_buffer_format(
-        &text, "extern const unsigned long %s_weights_bytes;\nconst unsigned long %s_weights_bytes = %zu;\n",
-        s->name, s->name, bytes);
-    kni_buffer_format(
-        &text,
-        "#if defined(__GNUC__)\n__attribute__((aligned(64)))\n#endif\nconst unsigned char %s_weights[] = {",
-        s->name);
-    for (size_t i = 0; i < bytes && status == KN_OK; i++) {
-        if (i % 24 == 0) kni_buffer_text(&text, "\n    ");
-        kni_buffer_decimal(&text, ((const unsigned char *)data)[i]);
-        kni_buffer_text(&text, ",");
-    }
-    kni_buffer_text(&text, "\n};\n");
-    if (status == KN_OK) status = write_text(folder, s->name, "_weights.c", &text);
-    kni_buffer_free(&text);
-    free(data);
-    return status;
-}
-
-static kn_status write_weights(kni_source *s, const char *folder, bool embed)
+static kn_status write_weights(const kni_source *s, const char *folder, kn_state state)
 {
     kni_buffer path = {0};
-    kn_state state = kni_source_weights(s);
-    if (!state) return s->status;
     kni_buffer_format(&path, "%s/%s.safetensors", folder, s->name);
     kn_status status = path.failed ? kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for a path")
                                    : kn_state_write(state, kni_buffer_string(&path), KN_STORE_SAFETENSORS);
-    if (status == KN_OK && embed) status = write_embedded(s, folder, state);
-    kn_state_free(state);
     kni_buffer_free(&path);
+    return status;
+}
+
+static kn_status write_embedded(const kni_source *s, const char *folder, const kni_source_bytes *weights)
+{
+    kni_buffer text = {0};
+    kni_source_print_bytes(s, &text, weights);
+    kn_status status = write_text(folder, s->name, "_weights.c", &text);
+    kni_buffer_free(&text);
     return status;
 }
 
 /* ---- all of it */
 
-static void print_file(kni_source *s, kni_buffer *file, bool embed)
+static void print_file(kni_source *s, kni_buffer *file, const kni_source_bytes *weights)
 {
     kni_buffer_format(file,
                       "/* %s, written from a program by Kiln. */\n#include \"%s.h\"\n#include "
-                      "<kn/call.h>\n#include <kn/store.h>\n",
+                      "<kn/call.h>\n#ifndef KN_FREESTANDING\n#include <kn/store.h>\n#endif\n",
                       s->name, s->name);
     /* A freestanding program has neither, and most models need neither. */
     const char *code = kni_buffer_string(&s->code);
@@ -578,7 +526,7 @@ static void print_file(kni_source *s, kni_buffer *file, bool embed)
     if (s->helpers[KNI_SOURCE_STACKED]) kni_buffer_text(file, "#include <stdlib.h>\n");
     kni_buffer_text(file, "\n");
     kni_source_print_descriptors(s, file);
-    print_load(s, file, embed);
+    kni_source_print_load(s, file, weights);
     if (s->n_sizes) {
         uint32_t at = 0;
         kn_dim d;
@@ -614,6 +562,8 @@ static kn_status print_functions(kni_source *s)
 static kn_status write_all(kni_source *s, const char *folder, bool embed)
 {
     kni_buffer header = {0}, file = {0};
+    kni_source_bytes weights = {0};
+    kn_state state = NULL;
     kni_program_region *main = s->p->regions;
     int32_t *as_given = main->nodes, *nodes = malloc(((size_t)main->n_nodes + 1) * sizeof *nodes);
     kn_status status = nodes ? kni_source_name_values(s)
@@ -628,7 +578,9 @@ static kn_status write_all(kni_source *s, const char *folder, bool embed)
     main->nodes = as_given;
     free(nodes);
     if (status == KN_OK) print_header(s, &header, embed);
-    if (status == KN_OK) print_file(s, &file, embed);
+    if (status == KN_OK && !(state = kni_source_weights(s))) status = s->status;
+    if (status == KN_OK && embed) status = kni_source_bytes_make(&weights, state);
+    if (status == KN_OK) print_file(s, &file, embed ? &weights : NULL);
     if (status == KN_OK) status = s->status;
     if (status == KN_OK)
         status = s->code.failed || s->body.failed
@@ -637,7 +589,10 @@ static kn_status write_all(kni_source *s, const char *folder, bool embed)
     if (status == KN_OK) status = kni_folder_make(folder);
     if (status == KN_OK) status = write_text(folder, s->name, ".h", &header);
     if (status == KN_OK) status = write_text(folder, s->name, ".c", &file);
-    if (status == KN_OK) status = write_weights(s, folder, embed);
+    if (status == KN_OK) status = write_weights(s, folder, state);
+    if (status == KN_OK && embed) status = write_embedded(s, folder, &weights);
+    kni_source_bytes_free(&weights);
+    kn_state_free(state);
     kni_buffer_free(&header);
     kni_buffer_free(&file);
     return status;
