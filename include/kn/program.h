@@ -54,8 +54,9 @@ enum {
     KN_PASS_BATCH_NORM = 4, /* puts batch norm that does not train into the weights before it */
     KN_PASS_DEAD = 8,       /* removes what leads to no output */
     KN_PASS_ALL = 15,
-    KN_PASS_FREEZE = 16,     /* not in ALL: params of a trace keep the value they have now */
-    KN_PASS_KEEP_PARAMS = 32 /* not in ALL: nothing is computed of params, which stay as they are, to be trained */
+    KN_PASS_FREEZE = 16, /* not in ALL: params of a trace keep the value they have now */
+    KN_PASS_KEEP_PARAMS =
+        32 /* not in ALL: nothing is computed of params, which stay as they are, to be trained */
 };
 /* Gives the program fewer ops that give the same outputs: the same bits on the CPU, but for KN_PASS_BATCH_NORM, which rounds differently.
    Random ops stay and draw the same numbers. passes: KN_PASS_ALL, or some of them. After a failure the program is still good. */

@@ -380,10 +380,11 @@ static kn_status print_trips(looping *w)
 static kn_status refuse_stacks(const kni_c *c, const looping *w)
 {
     char room[80];
-    return kni_fail(KN_ERROR_UNSUPPORTED,
-                    "kn_program_to_c: a condition may end the loop that makes %s, so that its size is known only "
-                    "when it has run, and memory cannot be planned",
-                    kni_c_value_name(c, w->out[w->l->n_carried], room, sizeof room));
+    return kni_fail(
+        KN_ERROR_UNSUPPORTED,
+        "kn_program_to_c: a condition may end the loop that makes %s, so that its size is known only "
+        "when it has run, and memory cannot be planned",
+        kni_c_value_name(c, w->out[w->l->n_carried], room, sizeof room));
 }
 
 static kn_status print_loop(kni_c *c, const kni_program_node *n)

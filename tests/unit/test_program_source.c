@@ -70,8 +70,8 @@ static void prove(const proof_program *e, const char *folder, const char *build,
     snprintf(program, sizeof program, "%s/net", folder);
     snprintf(weights, sizeof weights, "%s/net.safetensors", folder);
     snprintf(path, sizeof path, "%s/main.c", folder);
-    bool good =
-        write_inputs(e, &net, p, expected, inputs) && source_main(path, kn_program_inputs(p), e->n_out, "cpu");
+    bool good = write_inputs(e, &net, p, expected, inputs) &&
+                source_main(path, kn_program_inputs(p), e->n_out, "cpu");
     good = good && kn_program_to_source(p, folder, &(kn_program_to_source_args){.name = "net"}) == KN_OK;
     if (!CHECK(good)) printf("  %s: %s\n", e->name, kn_last_error());
     snprintf(path, sizeof path, "grep -q '&m->blocks\\[i\\]' %s/net.c", folder);

@@ -92,7 +92,13 @@ static int read_values(job *j)
 static bool is_word(const char *text)
 {
     static const char *const words[] = {
-        "auto", "bool", "break", "call", "carried", "case", "char", "class", "const", "continue", "default", "divided", "double", "else", "enum", "errno", "extern", "false", "float", "for", "goto", "grown", "inline", "int", "larger", "long", "main", "new", "out", "param_at", "places", "register", "result", "results", "return", "scope", "shared", "short", "signed", "sizeof", "sizes", "smaller", "stacked", "static", "status", "step", "struct", "switch", "template", "this", "true", "truth", "typedef", "union", "unsigned", "void", "volatile", "while", "xor"};
+        "auto",     "bool",    "break",    "call",     "carried",  "case",    "char",    "class",   "const",
+        "continue", "default", "divided",  "double",   "else",     "enum",    "errno",   "extern",  "false",
+        "float",    "for",     "goto",     "grown",    "inline",   "int",     "larger",  "long",    "main",
+        "new",      "out",     "param_at", "places",   "register", "result",  "results", "return",  "scope",
+        "shared",   "short",   "signed",   "sizeof",   "sizes",    "smaller", "stacked", "static",  "status",
+        "step",     "struct",  "switch",   "template", "this",     "true",    "truth",   "typedef", "union",
+        "unsigned", "void",    "volatile", "while",    "xor"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(text, words[i])) return true;
     return false;

@@ -371,7 +371,8 @@ static void emit_build(kni_conversion *c, const char *op, const kni_datum *in, i
         return;
     }
     for (int32_t k = 0; k < n_out; k++) out[k] = kni_onnx_build_result(c, results[k]);
-    if (fixed && weights && few_elements(c, out, n_out)) attach_known(c, op, in, n_in, attributes, out, n_out);
+    if (fixed && weights && few_elements(c, out, n_out))
+        attach_known(c, op, in, n_in, attributes, out, n_out);
 }
 
 static bool is_known(kni_conversion *c, const kni_entry *e) { return (void)c, (void)e, false; }

@@ -2,6 +2,8 @@
 #include "core/objects.h"
 #include "onnx/run/control.h"
 #include "onnx/run/conversion.h"
+#include "support/failure.h"
+#include <kn/device.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +108,39 @@ static kni_datum stack_of_none(kni_conversion *c, int32_t value, int32_t axis)
     return kni_filled(c, 0, kni_onnx_dtype(declared->type), extents, rank + 1);
 }
 
+/* Runs a body for the types of what it gives, where a loop has no trips and does not declare them. What the ops of a device tell only later
+   could fail the run, so that this is done where ops fail at once. False: it does not tell, and nothing is left of it. */
+static bool run_for_types(kni_conversion *c, const kni_onnx_graph *body, const kni_datum *given,
+                          kni_datum *made)
+{
+    kni_failure_held held;
+    if (c->status || kn_device_current() != c->plan->host) return false;
+    kni_failure_hold(&held);
+    kni_graph_convert(c, body, given, body->n_inputs, made, body->n_outputs);
+    bool good = !c->status;
+    if (!good) kni_graph_leave(c, body);
+    c->status = KN_OK;
+    (void)kni_failure_release(&held, KN_OK, KN_NONE);
+    return good;
+}
+
+/* No elements of the type of x. */
+static kni_datum none_of(kni_conversion *c, kni_datum x)
+{
+    kni_extent extents[KN_MAX_RANK + 1] = {KNI_EXTENT(0)};
+    int32_t rank = kni_extents_of(c, x, extents + 1);
+    if (kni_kind_of(c, x) == KNI_IS_STRINGS) return kni_strings(c, NULL, extents, rank + 1);
+    return kni_filled(c, 0, kni_dtype_of(c, x), extents, rank + 1);
+}
+
+static bool declares_sizes(const kni_conversion *c, int32_t value)
+{
+    const kni_onnx_declared *d = c->plan->model->values[value].declared;
+    bool all = d && d->kind == KNI_ONNX_TENSOR && d->rank >= 0;
+    for (int32_t a = 0; all && a < d->rank; a++) all = d->dims[a].value >= 0;
+    return all;
+}
+
 /* ---- Loop */
 
 typedef struct loop {
@@ -180,6 +215,18 @@ static void run_trips(kni_conversion *c, loop *l, const kni_datum *in)
     }
 }
 
+static kni_datum stack_without_trips(kni_conversion *c, loop *l, const kni_datum *in, int32_t k)
+{
+    int32_t value = l->body->outputs[1 + k];
+    if (!declares_sizes(c, value)) {
+        l->given[0] = kni_whole_number(c, 0, KN_I64);
+        l->given[1] = kni_whole_number(c, 1, KN_BOOL);
+        for (int32_t i = 0; i < l->n_carried; i++) l->given[2 + i] = in[2 + i];
+        if (run_for_types(c, l->body, l->given, l->made)) return none_of(c, l->made[1 + k]);
+    }
+    return stack_of_none(c, value, 0);
+}
+
 void kni_now_loop(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
                   kni_datum *out, int32_t n_out)
 {
@@ -198,8 +245,7 @@ void kni_now_loop(kni_conversion *c, const kni_onnx_node *node, const kni_datum 
     for (int32_t i = 0; i < l.n_stacked; i++) {
         int32_t k = l.n_carried + i;
         if (k < n_out && kni_is_wanted(node, k) && !c->status)
-            out[k] = l.stacks[i].n ? stack(c, &l.stacks[i], 0, false)
-                                   : stack_of_none(c, l.body->outputs[1 + k], 0);
+            out[k] = l.stacks[i].n ? stack(c, &l.stacks[i], 0, false) : stack_without_trips(c, &l, in, k);
         leave_collected(c, &l.stacks[i]);
     }
 }
@@ -276,6 +322,25 @@ static void scan_trip(kni_conversion *c, scan *s, const kni_datum *sliced, int64
     kni_made_leave(c, mark);
 }
 
+static kni_datum scan_of_nothing(kni_conversion *c, scan *s, const kni_datum *in, int32_t k, int32_t axis)
+{
+    int32_t value = s->body->outputs[k];
+    for (int32_t i = 0; i < s->n_state; i++) s->given[i] = in[i];
+    for (int32_t i = 0; i < s->n_sliced && !declares_sizes(c, value); i++) {
+        kni_extent extents[KN_MAX_RANK];
+        kni_datum x = in[s->n_state + i];
+        int32_t rank = kni_extents_of(c, x, extents), cut = kni_axis_of(c, x, at(s->in_axes, i));
+        for (int32_t a = cut; a + 1 < rank; a++) extents[a] = extents[a + 1];
+        s->given[s->n_state + i] = kni_filled(c, 0, kni_dtype_of(c, x), extents, rank - 1);
+    }
+    if (declares_sizes(c, value) || !run_for_types(c, s->body, s->given, s->made))
+        return stack_of_none(c, value, axis);
+    kni_datum y = none_of(c, s->made[k]);
+    int32_t rank = kni_rank_of(c, y), to = axis < 0 ? axis + rank : axis, axes[KN_MAX_RANK];
+    for (int32_t i = 0, from = 1; i < rank; i++) axes[i] = i == to ? 0 : from++;
+    return to > 0 && to < rank ? kni_permute_to(c, y, axes, rank) : y;
+}
+
 /* Runs one whole scan: state and sliced operands to final states and stacks. */
 static void run_scan(kni_conversion *c, scan *s, const kni_datum *in, kni_datum *out, int32_t n_out)
 {
@@ -294,7 +359,7 @@ static void run_scan(kni_conversion *c, scan *s, const kni_datum *in, kni_datum 
         int32_t axis = (int32_t)at(s->out_axes, i);
         if (k < n_out && !c->status)
             out[k] = s->stacks[i].n ? stack(c, &s->stacks[i], axis, at(s->out_back, i) != 0)
-                                    : stack_of_none(c, s->body->outputs[k], axis);
+                                    : scan_of_nothing(c, s, in, k, axis);
         leave_collected(c, &s->stacks[i]);
     }
 }

@@ -108,8 +108,8 @@ static kn_status prepare(kni_onnx *session)
     /* Weights may be Constant nodes. */
     const kni_onnx_passes which = {.constants_alone = !session->folds,
                                    .keep_weights = session->keeps_weights};
-    kn_status s = session->folds || session->keeps_weights ? kni_onnx_simplify(session->plan.model, &which)
-                                                           : KN_OK;
+    kn_status s =
+        session->folds || session->keeps_weights ? kni_onnx_simplify(session->plan.model, &which) : KN_OK;
     session->times = calloc((size_t)session->plan.model->n_nodes + 1, sizeof *session->times);
     if (s == KN_OK && !session->times) s = kni_failure_memory("kn_onnx_load");
     if (s == KN_OK) s = kni_onnx_plan_make(&session->plan);

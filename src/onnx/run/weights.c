@@ -65,10 +65,10 @@ static const struct {
     const char *op;
     uint32_t operands;
 } moves[] = {
-    {"Cast", OPERAND(0)},        {"CastLike", OPERAND(0)},  {"Concat", ALL_OPERANDS}, {"Expand", OPERAND(0)},
-    {"Flatten", OPERAND(0)},     {"Gather", OPERAND(0)},    {"GatherND", OPERAND(0)}, {"Identity", OPERAND(0)},
-    {"Reshape", OPERAND(0)},     {"Slice", OPERAND(0)},     {"Split", OPERAND(0)},    {"Squeeze", OPERAND(0)},
-    {"Tile", OPERAND(0)},        {"Transpose", OPERAND(0)}, {"Unsqueeze", OPERAND(0)},
+    {"Cast", OPERAND(0)},    {"CastLike", OPERAND(0)},  {"Concat", ALL_OPERANDS},  {"Expand", OPERAND(0)},
+    {"Flatten", OPERAND(0)}, {"Gather", OPERAND(0)},    {"GatherND", OPERAND(0)},  {"Identity", OPERAND(0)},
+    {"Reshape", OPERAND(0)}, {"Slice", OPERAND(0)},     {"Split", OPERAND(0)},     {"Squeeze", OPERAND(0)},
+    {"Tile", OPERAND(0)},    {"Transpose", OPERAND(0)}, {"Unsqueeze", OPERAND(0)},
 };
 
 /* Their operands are biases and scales, or the numbers of a formula: initializers are taken for the former, Constant nodes for the latter. */
@@ -158,7 +158,8 @@ static uint8_t role_of(const kni_onnx_value *v, uint8_t uses, bool terms)
     kn_dtype dtype = kni_onnx_dtype(t->type);
     if (!kn_dtype_is_float(dtype) || kn_dtype_is_stored(dtype)) return KNI_ONNX_PLAIN;
     if (t->count == 1 && v->literal) return KNI_ONNX_PLAIN;
-    if (uses & (v->literal && !terms ? USED_WEIGHT : USED_WEIGHT | USED_TERM)) return is_mask(t) ? KNI_ONNX_PLAIN : KNI_ONNX_WEIGHT;
+    if (uses & (v->literal && !terms ? USED_WEIGHT : USED_WEIGHT | USED_TERM))
+        return is_mask(t) ? KNI_ONNX_PLAIN : KNI_ONNX_WEIGHT;
     return uses & USED_STATE ? KNI_ONNX_STATE : KNI_ONNX_PLAIN;
 }
 
@@ -169,7 +170,8 @@ uint8_t *kni_onnx_roles(const kni_onnx_model *model)
     find_uses(model->graph, roles);
     bool initialized = false;
     for (int32_t v = 0; v < model->n_values && !initialized; v++)
-        initialized = !model->values[v].literal && role_of(&model->values[v], roles[v], true) == KNI_ONNX_WEIGHT;
+        initialized =
+            !model->values[v].literal && role_of(&model->values[v], roles[v], true) == KNI_ONNX_WEIGHT;
     for (int32_t v = 0; v < model->n_values; v++)
         roles[v] = role_of(&model->values[v], roles[v], !initialized);
     return roles;

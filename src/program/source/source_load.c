@@ -106,10 +106,11 @@ static void print_offset(const kni_source *s, kni_buffer *out, int32_t value)
 
 static void print_places(kni_source *s, kni_buffer *out, const kni_source_bytes *b)
 {
-    kni_buffer_format(out,
-                      "/* Where each weight lies in %s.safetensors. */\nstatic const struct {\n    size_t member;\n"
-                      "    kn_dtype dtype;\n    kn_shape shape;\n    size_t at;\n} places[] = {\n",
-                      s->name);
+    kni_buffer_format(
+        out,
+        "/* Where each weight lies in %s.safetensors. */\nstatic const struct {\n    size_t member;\n"
+        "    kn_dtype dtype;\n    kn_shape shape;\n    size_t at;\n} places[] = {\n",
+        s->name);
     for (int32_t v = 0; v < s->p->n_values; v++) {
         if (s->values[v].place != KNI_SOURCE_FIELD) continue;
         const kni_type *t = &s->p->values[v].type;
@@ -150,16 +151,19 @@ static void print_freestanding(kni_source *s, kni_buffer *out, const kni_source_
                       "static kn_param *param_at(%s *m, int i) { return (kn_param *)(void *)((char *)m + "
                       "places[i].member); }\n\n",
                       s->name);
-    kni_buffer_format(out,
-                      "/* Only that file, as it was written with this one. Its bytes stay where they are, and must outlive the "
-                      "model. */\n"
-                      "kn_status %s_load_memory(%s *m, const void *data, size_t bytes)\n{\n"
-                      "    const unsigned char *file = data;\n    uint32_t sum = 2166136261u;\n    *m = (%s){0};\n",
-                      s->name, s->name, s->name);
-    kni_buffer_format(out,
-                      "    for (size_t i = 0; i < %llu && i < bytes; i++) sum = (sum ^ file[i]) * 16777619u;\n"
-                      "    if (bytes != %zu || sum != %lluu) return KN_ERROR_IO;\n",
-                      (unsigned long long)(LENGTH + head_bytes(b)), b->bytes, (unsigned long long)checksum(b));
+    kni_buffer_format(
+        out,
+        "/* Only that file, as it was written with this one. Its bytes stay where they are, and must outlive "
+        "the "
+        "model. */\n"
+        "kn_status %s_load_memory(%s *m, const void *data, size_t bytes)\n{\n"
+        "    const unsigned char *file = data;\n    uint32_t sum = 2166136261u;\n    *m = (%s){0};\n",
+        s->name, s->name, s->name);
+    kni_buffer_format(
+        out,
+        "    for (size_t i = 0; i < %llu && i < bytes; i++) sum = (sum ^ file[i]) * 16777619u;\n"
+        "    if (bytes != %zu || sum != %lluu) return KN_ERROR_IO;\n",
+        (unsigned long long)(LENGTH + head_bytes(b)), b->bytes, (unsigned long long)checksum(b));
     kni_buffer_format(
         out,
         "    for (int i = 0; i < N_PLACES; i++) {\n"
@@ -188,7 +192,8 @@ void kni_source_print_load(kni_source *s, kni_buffer *out, const kni_source_byte
     if (embedded)
         print_freestanding(s, out, embedded);
     else
-        kni_buffer_text(out, "#error \"without files weights are part of the program: import it with --embed\"\n");
+        kni_buffer_text(out,
+                        "#error \"without files weights are part of the program: import it with --embed\"\n");
     kni_buffer_text(out, "\n#endif\n\n");
     if (embedded)
         kni_buffer_format(

@@ -8,13 +8,13 @@
 enum { LONGEST = 48, INLINE_ELEMENTS = 16 };
 
 /* Words that cannot be names: those of C, and names that the printed functions use themselves. */
-static const char reserved[] =
-    " auto break case char const continue default do double else enum extern "
-    "float for goto if inline int long register restrict "
-    "return short signed sizeof static struct switch typedef union unsigned void "
-    "volatile while bool true false asm m n carried shared scope out main "
-    "step sizes size_in stacked grown places param_at divided larger smaller call truth result results status errno NULL NAN "
-    "INFINITY and or not xor new class this template ";
+static const char reserved[] = " auto break case char const continue default do double else enum extern "
+                               "float for goto if inline int long register restrict "
+                               "return short signed sizeof static struct switch typedef union unsigned void "
+                               "volatile while bool true false asm m n carried shared scope out main "
+                               "step sizes size_in stacked grown places param_at divided larger smaller call "
+                               "truth result results status errno NULL NAN "
+                               "INFINITY and or not xor new class this template ";
 
 bool kni_source_is_reserved(const char *text)
 {

@@ -145,8 +145,11 @@ static bool uses(const kni_source *s, const char *name)
 }
 
 /* Arguments that a function does not need are named all the same. */
-static void print_unused(kni_source *s, kni_buffer *out)
+static void print_unused(kni_source *s, kni_buffer *out, const int32_t *in, int32_t n_in)
 {
+    for (int32_t i = 0; i < n_in; i++)
+        if (in[i] >= 0 && s->values[in[i]].reads == 0)
+            kni_buffer_format(out, "    (void)%s;\n", s->values[in[i]].name);
     if (!uses(s, "m")) kni_buffer_text(out, "    (void)m;\n");
     if (s->n_sizes && !uses(s, "n")) kni_buffer_text(out, "    (void)n;\n");
 }
@@ -195,7 +198,7 @@ static void print_unit(kni_source *s, const kni_source_unit *u)
     print_size_argument(s, &s->code);
     print_arguments(s, &s->code, u->in, u->n_in);
     kni_buffer_text(&s->code, gives_one(u) ? ")\n{\n" : ", kn_tensor *out)\n{\n");
-    print_unused(s, &s->code);
+    print_unused(s, &s->code, u->in, u->n_in);
     kni_buffer_text(&s->code, "    kn_scope scope = kn_scope_begin();\n");
     kni_buffer_append(&s->code, s->body.data, s->body.length);
     kni_buffer_text(&s->code, "}\n\n");
@@ -221,7 +224,7 @@ static void print_function(kni_source *s, int32_t region)
     print_size_argument(s, &s->code);
     print_arguments(s, &s->code, r->arguments, r->n_arguments);
     kni_buffer_text(&s->code, ", kn_tensor *out)\n{\n");
-    print_unused(s, &s->code);
+    print_unused(s, &s->code, r->arguments, r->n_arguments);
     kni_buffer_text(&s->code, "    kn_scope scope = kn_scope_begin();\n");
     kni_buffer_append(&s->code, s->body.data, s->body.length);
     kni_buffer_text(&s->code, "}\n\n");
@@ -355,6 +358,8 @@ static kn_status print_forward(kni_source *s)
     for (int32_t i = 0; i < p->n_inputs; i++)
         if (p->inputs[i] < 0 || p->values[p->inputs[i]].number != i)
             kni_buffer_format(&s->code, "    (void)unused_%d;\n", (int)i);
+        else if (!s->values[p->inputs[i]].reads)
+            kni_buffer_format(&s->code, "    (void)%s;\n", s->values[p->inputs[i]].name);
     kn_status status = KN_OK;
     bool sized = s->n_sizes && uses(s, "n");
     if (sized) {
@@ -404,15 +409,16 @@ static const char *const helper_texts[KNI_SOURCE_HELPERS] = {
                         "    kn_drop(t);\n"
                         "    return size;\n"
                         "}\n\n",
-    [KNI_SOURCE_GROWN] = "/* A list of n tensors with room for another; NULL without memory, and the list is gone. */\n"
-                         "static kn_tensor *grown(kn_tensor *list, int64_t n)\n"
-                         "{\n"
-                         "    if (n > 0 && (!list || (n & (n - 1)) != 0)) return list;\n"
-                         "    kn_tensor *more = realloc(list, (size_t)(n ? 2 * n : 1) * sizeof *list);\n"
-                         "    for (int64_t i = 0; list && !more && i < n; i++) kn_drop(list[i]);\n"
-                         "    if (!more) free(list);\n"
-                         "    return more;\n"
-                         "}\n\n",
+    [KNI_SOURCE_GROWN] =
+        "/* A list of n tensors with room for another; NULL without memory, and the list is gone. */\n"
+        "static kn_tensor *grown(kn_tensor *list, int64_t n)\n"
+        "{\n"
+        "    if (n > 0 && (!list || (n & (n - 1)) != 0)) return list;\n"
+        "    kn_tensor *more = realloc(list, (size_t)(n ? 2 * n : 1) * sizeof *list);\n"
+        "    for (int64_t i = 0; list && !more && i < n; i++) kn_drop(list[i]);\n"
+        "    if (!more) free(list);\n"
+        "    return more;\n"
+        "}\n\n",
     [KNI_SOURCE_STACKED] =
         "/* What the trips of a loop gave as one tensor; takes the list. */\n"
         "static kn_tensor stacked(kn_tensor *list, int64_t n, kn_shape shape, kn_dtype dtype)\n"

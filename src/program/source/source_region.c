@@ -244,8 +244,8 @@ static void end_row(kni_source *s, const kni_loop *l, int32_t number, int32_t i)
         kni_buffer_format(&s->body, "stack_%d_%d = grown(stack_%d_%d, t_%d);\n", k, (int)i, k, (int)i, k);
     }
     kni_source_line(s);
-    kni_buffer_format(&s->body, "if (stack_%d_%d) stack_%d_%d[t_%d] = next_%d[%d];\n", k, (int)i, k, (int)i, k, k,
-                      next);
+    kni_buffer_format(&s->body, "if (stack_%d_%d) stack_%d_%d[t_%d] = next_%d[%d];\n", k, (int)i, k, (int)i,
+                      k, k, next);
     kni_source_line(s);
     kni_buffer_format(&s->body, "else kn_drop(next_%d[%d]);\n", k, next);
 }
