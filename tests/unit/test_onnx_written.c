@@ -206,6 +206,33 @@ static void test_constant_nodes(void)
     }
 }
 
+/* Blocks that repeat are numbered, and the file says what their weights are called in the model. */
+static void test_names_of_blocks(void)
+{
+    kn_onnx model = onnx_open_with(
+        onnx_text_model("x f32[2,3]; u = f32[3,3] ~; v = f32[3,3] ~-; w = f32[3,3] ~; z = f32[3,3] ~-; a = MatMul(x, u); b = "
+                        "Tanh(a); b2 = Add(b, x); c = MatMul(b2, v); d = Tanh(c); d2 = Add(d, b2); e = MatMul(d2, w); f = "
+                        "Tanh(e); f2 = Add(f, d2); g = MatMul(f2, z); h = Tanh(g); y = Add(h, f2); > y",
+                        17),
+        &(kn_onnx_args){.keep_weights = true});
+    kn_program_free(written(model, "blocks"));
+    CHECK(strstr(read_text(".c"), "KN_FIELD_ARRAY") != NULL);
+    char path[200];
+    snprintf(path, sizeof path, "%s/net.safetensors", folder);
+    kn_store file = kn_store_open(path, NULL);
+    const char *const names[] = {"u", "v", "w", "z"};
+    for (int i = 0; i < 4; i++) {
+        const char *name, *text;
+        bool told = false;
+        for (int64_t k = 0; !told && kn_store_text(file, k, &name, &text); k++)
+            told = !strcmp(text, names[i]) && kn_store_find(file, name) >= 0;
+        CHECK(told || kn_store_find(file, names[i]) >= 0);
+    }
+    kn_store_close(file);
+    kn_onnx_free(model);
+    onnx_free_kept();
+}
+
 /* Of other ways what depends on weights alone is computed once. */
 static void test_folding(void)
 {
@@ -411,6 +438,7 @@ int main(void)
     test_weights();
     test_constant_nodes();
     test_folding();
+    test_names_of_blocks();
     test_names();
     test_inputs_that_nobody_reads();
     test_loops();

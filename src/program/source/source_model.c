@@ -161,6 +161,14 @@ void kni_source_print_descriptors(kni_source *s, kni_buffer *out)
 
 /* ---- the weights themselves */
 
+/* A member of a block has another name in the file than in the program, which the file's metadata tells. */
+static kn_status put_name(const kni_source *s, kn_state state, int32_t value, const char *path)
+{
+    const kni_program_value *v = &s->p->values[value];
+    const char *name = v->origin == KNI_FROM_PARAM ? kni_name_at(s->p, v->name) : "";
+    return *name && strcmp(name, path) != 0 ? kn_state_put_text(state, path, name) : KN_OK;
+}
+
 kn_state kni_source_weights(kni_source *s)
 {
     kn_state state = kn_state_make();
@@ -173,6 +181,7 @@ kn_state kni_source_weights(kni_source *s)
         kn_tensor t = x->live ? kn_alias(x->tensor) : x->tensor;
         status = path.failed ? kni_fail(KN_ERROR_MEMORY, "kn_program_to_source: no memory for a path")
                              : kn_state_put(state, "", kni_buffer_string(&path), t);
+        if (status == KN_OK) status = put_name(s, state, v, kni_buffer_string(&path));
         kni_buffer_free(&path);
     }
     if (status == KN_OK) return state;

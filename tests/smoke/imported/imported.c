@@ -3,7 +3,7 @@
 #include "net.h"
 #include "smoke_tensor.h"
 
-enum { IMAGES = 2, SIDE = 28, CLASSES = 10 };
+enum { IMAGES = 2, SIDE = 28, CLASSES = 5 };
 
 #ifdef KN_FREESTANDING
 static unsigned char memory[1024 * 1024];
