@@ -1,7 +1,9 @@
 /* net, written from a program by Kiln. */
 #include "net.h"
 #include <kn/call.h>
+#ifndef KN_FREESTANDING
 #include <kn/store.h>
+#endif
 
 static const kn_field fields[] = {
     {KN_FIELD_PARAM, "features.0.weight", KN_OFFSET_OF(net, features_0_weight, kn_param), 0, 0, 0},
@@ -12,6 +14,8 @@ static const kn_field fields[] = {
     {KN_FIELD_PARAM, "classifier.bias", KN_OFFSET_OF(net, classifier_bias, kn_param), 0, 0, 0},
     {0}};
 const kn_module_type net_type = {"net", sizeof(net), fields};
+
+#ifndef KN_FREESTANDING
 
 kn_status net_load(net *m, const char *path)
 {
@@ -36,6 +40,12 @@ kn_status net_load_memory(net *m, const void *data, size_t bytes)
 }
 
 void net_free(net *m) { kn_module_drop(KN_MODULE_OF(net, m)); }
+
+#else
+
+#error "without files weights are part of the program: import it with --embed"
+
+#endif
 
 /* Sizes that are known when it runs. */
 typedef struct net_sizes {

@@ -20,7 +20,9 @@ typedef struct net {
 extern const kn_module_type net_type;
 
 /* Makes the model from a file of weights, or from the bytes of one. Free it with net_free. */
+#ifndef KN_FREESTANDING
 kn_status net_load(net *m, const char *path);
+#endif
 kn_status net_load_memory(net *m, const void *data, size_t bytes);
 void net_free(net *m);
 

@@ -1,6 +1,7 @@
 /* Weights are found backwards: the operands of each node are what its results are used for. */
 #include "onnx/run/weights.h"
 #include "onnx/convert.h"
+#include "onnx/pass/graph_edit.h"
 #include <kn/tensor.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,12 @@ typedef struct use_row {
 
 /* Operands that are no weights though they may be floats. */
 static const use_row rows[] = {
-    {"", "Attention", 0, OPERAND(3)},
     {"", "BatchNormalization", OPERAND(3) | OPERAND(4), 0},
     {"", "Clip", 0, OPERAND(1) | OPERAND(2)},
     {"", "Cos", 0, OPERAND(0)},
     {"", "DequantizeLinear", 0, ALL_OPERANDS},
     {"", "Dropout", 0, OPERAND(1)},
     {"", "DynamicQuantizeLinear", 0, ALL_OPERANDS},
-    {"", "FlexAttention", 0, OPERAND(3)},
     {"", "GRU", 0, OPERAND(5)},
     {"", "LSTM", 0, OPERAND(5) | OPERAND(6)},
     {"", "MelWeightMatrix", 0, ALL_OPERANDS},
@@ -46,6 +45,10 @@ static const use_row rows[] = {
     {"", "Sin", 0, OPERAND(0)},
     {"", "SoftmaxCrossEntropyLoss", 0, OPERAND(2)},
     {"", "Upsample", 0, OPERAND(1)},
+    {"kiln", "IntegerProduct", 0, ALL_OPERANDS & ~OPERAND(5)},
+    {"kiln", "QuantizedLinear", 0, OPERAND(1) | OPERAND(2) | OPERAND(3)},
+    {"kiln", "QuantizedUnary", 0, ALL_OPERANDS},
+    {"kiln", "Rope", 0, OPERAND(1) | OPERAND(2)},
     {MICROSOFT, "DequantizeLinear", 0, ALL_OPERANDS},
     {MICROSOFT, "DynamicQuantizeLSTM", 0, OPERAND(5) | OPERAND(6) | OPERAND(8) | OPERAND(10)},
     {MICROSOFT, "DynamicQuantizeMatMul", 0, OPERAND(2)},
@@ -55,7 +58,6 @@ static const use_row rows[] = {
     {MICROSOFT, "MatMulBnb4", 0, OPERAND(2)},
     {MICROSOFT, "MatMulIntegerToFloat", 0, OPERAND(2) | OPERAND(3)},
     {MICROSOFT, "MatMulNBits", 0, OPERAND(2) | OPERAND(3)},
-    {MICROSOFT, "MultiHeadAttention", 0, OPERAND(4) | OPERAND(5)},
     {MICROSOFT, "QuantizeLinear", 0, OPERAND(1)},
     {MICROSOFT, "RotaryEmbedding", 0, OPERAND(2) | OPERAND(3)},
 };
@@ -133,16 +135,8 @@ static void find_uses(const kni_onnx_graph *graph, uint8_t *uses)
 static bool is_mask(const kni_onnx_tensor *t)
 {
     bool hides = false;
-    if (t->type != KNI_ONNX_FLOAT && t->type != KNI_ONNX_DOUBLE) return false;
-    size_t size = t->type == KNI_ONNX_FLOAT ? sizeof(float) : sizeof(double);
     for (int64_t i = 0; i < t->count; i++) {
-        float single;
-        double x;
-        const char *at = (const char *)t->data + (size_t)i * size;
-        if (size == sizeof single)
-            memcpy(&single, at, sizeof single), x = (double)single;
-        else
-            memcpy(&x, at, sizeof x);
+        double x = kni_edit_element(t, i);
         bool low = x <= -MASKED;
         hides |= low;
         if (!low && x != 0 && x != 1) return false;
