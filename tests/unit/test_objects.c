@@ -86,6 +86,7 @@ static void use_builder(kn_builder h, const char *words)
     USE_STATUS(kn_builder_read_size, h, "n", KN_NO_VALUE, 1, 2);
     USE(kn_builder_input, h, "x", KN_F32, "n");
     USE(kn_builder_param, h, "w", x);
+    USE(kn_builder_buffer, h, "w", x);
     USE(kn_builder_constant, h, x);
     USE(kn_builder_op, h, "exp", &v, 1, NULL);
     USE_STATUS(kn_builder_op_many, h, "exp", &v, 1, NULL, inside, 1);

@@ -116,6 +116,20 @@ static void check_fields(const weights_case *w, const char *kind, const char *na
     }
 }
 
+/* A program in a file still knows what is trained. */
+static void check_saved(kn_program p, const weights_case *w)
+{
+    void *data = NULL;
+    size_t bytes = 0;
+    CHECK(kn_program_save_memory(p, &data, &bytes, NULL) == KN_OK);
+    kn_program again = kn_program_load_memory(data, bytes, NULL);
+    CHECK(again && kn_program_to_source(again, folder, &(kn_program_to_source_args){.name = "net"}) == KN_OK);
+    check_fields(w, "PARAM", w->params);
+    check_fields(w, "BUFFER", w->buffers);
+    kn_program_free(again);
+    free(data);
+}
+
 static kn_tensor input_of(kn_onnx model, int32_t i)
 {
     kn_onnx_port port;
@@ -159,6 +173,7 @@ static void test_weights(void)
             check_fields(w, "BUFFER", w->buffers);
             if (!CHECK(!strstr(read_text(".c"), "float[]")))
                 printf("  %s: a weight is a literal\n", w->model);
+            check_saved(p, w);
             kn_tensor x = input_of(plain, 0), y = KN_NONE, z = KN_NONE;
             if (CHECK(p && kn_program_run(p, &x, 1, &y, 1) == KN_OK &&
                       kn_onnx_run(plain, &x, 1, &z, 1) == KN_OK))
@@ -210,8 +225,10 @@ static void test_constant_nodes(void)
 static void test_names_of_blocks(void)
 {
     kn_onnx model = onnx_open_with(
-        onnx_text_model("x f32[2,3]; u = f32[3,3] ~; v = f32[3,3] ~-; w = f32[3,3] ~; z = f32[3,3] ~-; a = MatMul(x, u); b = "
-                        "Tanh(a); b2 = Add(b, x); c = MatMul(b2, v); d = Tanh(c); d2 = Add(d, b2); e = MatMul(d2, w); f = "
+        onnx_text_model("x f32[2,3]; u = f32[3,3] ~; v = f32[3,3] ~-; w = f32[3,3] ~; z = f32[3,3] ~-; a = "
+                        "MatMul(x, u); b = "
+                        "Tanh(a); b2 = Add(b, x); c = MatMul(b2, v); d = Tanh(c); d2 = Add(d, b2); e = "
+                        "MatMul(d2, w); f = "
                         "Tanh(e); f2 = Add(f, d2); g = MatMul(f2, z); h = Tanh(g); y = Add(h, f2); > y",
                         17),
         &(kn_onnx_args){.keep_weights = true});

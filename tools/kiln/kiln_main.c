@@ -77,6 +77,8 @@ static const char usage[] =
     "name\n"
     "      --value INPUT=FILE         an input that has this value for ever\n"
     "      --keep INPUT               an input that may be left out is one of the program all the same\n"
+    "      --fold                     what depends on weights alone is computed now: faster, and not for "
+    "training\n"
     "      --no-simplify              the program as it was converted\n"
     "      --dump                     print the program; --save writes it to NAME.program.safetensors\n"
     "  kiln bench overhead            nanoseconds of a tiny eager op, beside PyTorch where there is one\n"
