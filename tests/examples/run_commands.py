@@ -98,6 +98,23 @@ def onnx(last="Odd", *sizes):
     return write
 
 
+def sequence(takes):
+    """A model that makes the sequence s of x twice, or one that takes s and gives it."""
+    def field(number, content):
+        content = content if isinstance(content, bytes) else content.encode()
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    tensor = field(1, bytes([1 << 3, 1]) + field(2, field(1, bytes([1 << 3, 2]))))
+    def value(name, kind):
+        return field(1, name) + field(2, kind)
+
+    many = field(4, field(1, tensor))
+    node = (field(1, "s") + field(2, "t") + field(4, "Identity") if takes else
+            field(1, "x") + field(1, "x") + field(2, "s") + field(4, "SequenceConstruct"))
+    graph = field(1, node) + field(11, value("s", many) if takes else value("x", tensor)) + field(12, value("t" if takes else "s", many))
+    return text(bytes([1 << 3, 8]) + field(7, graph) + field(8, bytes([2 << 3, 16])))
+
+
 # What is written to the file, its name, the arguments, the exit status, and what the output has and has not.
 CASES = [
     (text(b"x,1\rz,2\r"), "old_mac.csv", "data {file}", 0, ["a CSV table: 1 samples", "i64 [2]", "2: x 1"], []),
@@ -146,6 +163,10 @@ CASES = [
      ["MACs) with x.0 = 5, new = 3, past = 2\n"], []),
     (onnx("Abs"), "model.onnx", "run {file} --mean 1,2,3,4,5", 2, ["'1,2,3,4,5' makes no sense"], []),
     (onnx("Abs"), "model.onnx", "run {file} --dim n=2 --profile", 0, ["1 runs, ", " ms each", "Neg  1 nodes"], []),
+    (sequence(False), "makes.onnx", "run {file} --input x={folder}/flat.npy --output s={folder}/s.pb", 0, [], ["s: "]),
+    (sequence(True), "takes.onnx", "run {file} --input s={folder}/s.pb", 0, ["t: a sequence of 2", "  t[1]: f32 [2] -1.5 2\n"], []),
+    (sequence(False), "makes.onnx", "run {file} --input x={folder}/flat.npy --output s={folder}/s.npy", 1,
+     ["is no tensor: it can be written to a file .pb"], []),
     (onnx("Abs"), "model.onnx", "run --test {folder}/nowhere", 1, ["there is no case below these folders", "0 passed, 0 failed"], []),
     (onnx("Abs"), "model.onnx", "import {file} --dump --keep z", 1, ["no input called 'z'; it has x"], []),
     (text(b""), "none.txt", "run", 2, ["run needs a file: an ONNX model"], []),

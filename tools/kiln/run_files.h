@@ -31,6 +31,8 @@ binding *kiln_bound(bindings *list, const char *name);
 kn_tensor kiln_read_tensor(const binding *b);
 /* Writes each tensor that has a binding to its file, those with the same file into one; 0, or 1 with the failure printed. */
 int kiln_write_files(const binding *const *to, const char *const *names, const kn_tensor *tensors, int32_t n);
+/* Writes any value as ONNX's own message (.pb); 0, or 1 with the failure printed. */
+int kiln_write_value(const char *path, kn_onnx_value value);
 /* Prints "NAME: f32 [2, 3] 1 2 3 ..."; 0, or 1 with the failure printed. */
 int kiln_show_tensor(const char *name, kn_tensor t);
 

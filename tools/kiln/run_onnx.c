@@ -208,6 +208,12 @@ static int show_value(const char *name, kn_onnx_value value)
     return code;
 }
 
+static bool is_message(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 3 && !strcmp(path + n - 3, ".pb");
+}
+
 static int give_outputs(job *j)
 {
     int code = 0;
@@ -220,12 +226,16 @@ static int give_outputs(job *j)
         names[k] = j->out[k].name;
         bool tensor = j->made[k] && kn_onnx_value_kind(j->made[k]) == KN_ONNX_TENSOR;
         if (tensor) tensors[k] = kn_onnx_value_as_tensor(j->made[k]);
-        if (!to[k])
+        if (!to[k]) {
             code = show_value(names[k], j->made[k]);
-        else if (!tensor)
-            code = (fprintf(stderr, "kiln run: output '%s' is no tensor and cannot be written to a file\n",
+        } else if (is_message(to[k]->file) && j->made[k]) {
+            code = kiln_write_value(to[k]->file, j->made[k]);
+            to[k] = NULL; /* it is written */
+        } else if (!tensor) {
+            code = (fprintf(stderr, "kiln run: output '%s' is no tensor: it can be written to a file .pb\n",
                             names[k]),
                     1);
+        }
     }
     if (!code) code = kiln_write_files(to, names, tensors, j->n_out);
     free(to);
