@@ -512,7 +512,8 @@ static void print_attribute_values(call *c, kni_buffer *out)
 static void print_any(call *c, kni_buffer *out)
 {
     const kni_program_node *n = c->node;
-    kni_buffer_format(out, "\"%s\", ", n->row->name);
+    kni_source_text(out, n->row->name);
+    kni_buffer_text(out, ", ");
     if (n->n_in)
         kni_source_operands(c->s, out, c->in, n->n_in);
     else
