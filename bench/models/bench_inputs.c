@@ -28,10 +28,8 @@ static void fill(const bench_input *input, void *data, int64_t n, int64_t row, u
 
 kn_tensor bench_input_make(const bench_input *input, int64_t batch, int i)
 {
-    static const kn_dtype dtypes[] = {[BENCH_REALS] = KN_F32,
-                                      [BENCH_INDICES] = KN_I64,
-                                      [BENCH_TRUTHS] = KN_F32,
-                                      [BENCH_PADDING] = KN_BOOL};
+    static const kn_dtype dtypes[] = {
+        [BENCH_REALS] = KN_F32, [BENCH_INDICES] = KN_I64, [BENCH_TRUTHS] = KN_F32, [BENCH_PADDING] = KN_BOOL};
     kn_shape shape = {0};
     int64_t n = 1;
     for (int axis = 0; axis < BENCH_AXES && input->sizes[axis]; axis++) {

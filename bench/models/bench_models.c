@@ -100,7 +100,8 @@ static int compare(const void *a, const void *b)
 static long long peak_memory(kn_device device)
 {
     char text[512] = "";
-    const char *end = kn_device_report(device, "memory", text, sizeof text) ? strstr(text, " at most so far") : NULL;
+    const char *end =
+        kn_device_report(device, "memory", text, sizeof text) ? strstr(text, " at most so far") : NULL;
     struct rusage used;
     if (end) {
         while (end > text && end[-1] != ' ') end--;
@@ -213,7 +214,8 @@ static int list(void)
 {
     const bench_model *m;
     for (int i = 0; (m = bench_model_at(i)) != NULL; i++)
-        printf("%s\t%s\t%lld\t%lld\t%s\n", m->name, m->family, (long long)m->batch, (long long)m->answers, m->text);
+        printf("%s\t%s\t%lld\t%lld\t%s\n", m->name, m->family, (long long)m->batch, (long long)m->answers,
+               m->text);
     return 0;
 }
 
@@ -223,8 +225,9 @@ static bool parse(settings *o, int count, char **arguments)
         const char *name;
         const char **text;
         int64_t *number;
-    } options[] = {{"--device", &o->device, NULL}, {"--dtype", &o->dtype, NULL},   {"--weights", &o->weights, NULL},
-                   {"--save", &o->save, NULL},     {"--output", &o->output, NULL}, {"--batch", NULL, &o->batch},
+    } options[] = {{"--device", &o->device, NULL},   {"--dtype", &o->dtype, NULL},
+                   {"--weights", &o->weights, NULL}, {"--save", &o->save, NULL},
+                   {"--output", &o->output, NULL},   {"--batch", NULL, &o->batch},
                    {"--losses", NULL, &o->losses}};
     for (int i = 0; i < count; i++) {
         size_t k = 0, n = sizeof options / sizeof *options;
@@ -247,7 +250,8 @@ int main(int count, char **arguments)
     if (count == 2 && !strcmp(arguments[1], "list")) return list();
     const bench_model *model = count > 1 ? bench_model_named(arguments[1]) : NULL;
     if (!model || !parse(&o, count - 2, arguments + 2)) {
-        fprintf(stderr, "bench_models: list, or the name of a model and options, which the first lines of bench_models.c explain\n");
+        fprintf(stderr, "bench_models: list, or the name of a model and options, which the first lines of "
+                        "bench_models.c explain\n");
         return 2;
     }
     bench b = {.model = model, .settings = &o, .self = calloc(1, model->type->size)};

@@ -27,10 +27,10 @@ typedef struct bench_input {
 
 typedef struct bench_model {
     const char *name, *family, *text;
-    int64_t batch;       /* of a training step */
-    int64_t answers;     /* the batch of inference: 1 or 64 */
-    bool adam;           /* AdamW with a rate of 3e-4, else SGD with a rate of 0.001 and a momentum of 0.9 */
-    int32_t n_given;     /* that many inputs are given to forward, the others are what the loss compares with */
+    int64_t batch;   /* of a training step */
+    int64_t answers; /* the batch of inference: 1 or 64 */
+    bool adam;       /* AdamW with a rate of 3e-4, else SGD with a rate of 0.001 and a momentum of 0.9 */
+    int32_t n_given; /* that many inputs are given to forward, the others are what the loss compares with */
     bench_input inputs[BENCH_INPUTS];
     const kn_module_type *type;
     kn_status (*init)(void *self);

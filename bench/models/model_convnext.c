@@ -7,20 +7,23 @@ typedef struct Next {
     kn_nn_linear up, down;
     kn_param scale;
 } Next;
-static const kn_module_type Next_type = {
-    "Next", sizeof(Next),
-    (const kn_field[]){KN_MODULE(Next, depth, kn_nn_conv2d), KN_MODULE(Next, norm, kn_nn_layer_norm),
-                       KN_MODULE(Next, up, kn_nn_linear), KN_MODULE(Next, down, kn_nn_linear), KN_PARAM(Next, scale),
-                       {0}}};
+static const kn_module_type Next_type = {"Next", sizeof(Next),
+                                         (const kn_field[]){KN_MODULE(Next, depth, kn_nn_conv2d),
+                                                            KN_MODULE(Next, norm, kn_nn_layer_norm),
+                                                            KN_MODULE(Next, up, kn_nn_linear),
+                                                            KN_MODULE(Next, down, kn_nn_linear),
+                                                            KN_PARAM(Next, scale),
+                                                            {0}}};
 
 /* A norm and a convolution that halves the image; the first is the stem, with the norm behind it. */
 typedef struct Halving {
     kn_nn_layer_norm norm;
     kn_nn_conv2d conv;
 } Halving;
-static const kn_module_type Halving_type = {
-    "Halving", sizeof(Halving),
-    (const kn_field[]){KN_MODULE(Halving, norm, kn_nn_layer_norm), KN_MODULE(Halving, conv, kn_nn_conv2d), {0}}};
+static const kn_module_type Halving_type = {"Halving", sizeof(Halving),
+                                            (const kn_field[]){KN_MODULE(Halving, norm, kn_nn_layer_norm),
+                                                               KN_MODULE(Halving, conv, kn_nn_conv2d),
+                                                               {0}}};
 
 typedef struct ConvNext {
     Halving halvings[4];
@@ -29,10 +32,12 @@ typedef struct ConvNext {
     kn_nn_layer_norm norm;
     kn_nn_linear fc;
 } ConvNext;
-static const kn_module_type ConvNext_type = {
-    "ConvNext", sizeof(ConvNext),
-    (const kn_field[]){KN_ARRAY(ConvNext, halvings, Halving), KN_LIST(ConvNext, blocks, n_blocks, Next),
-                       KN_MODULE(ConvNext, norm, kn_nn_layer_norm), KN_MODULE(ConvNext, fc, kn_nn_linear), {0}}};
+static const kn_module_type ConvNext_type = {"ConvNext", sizeof(ConvNext),
+                                             (const kn_field[]){KN_ARRAY(ConvNext, halvings, Halving),
+                                                                KN_LIST(ConvNext, blocks, n_blocks, Next),
+                                                                KN_MODULE(ConvNext, norm, kn_nn_layer_norm),
+                                                                KN_MODULE(ConvNext, fc, kn_nn_linear),
+                                                                {0}}};
 
 static const int32_t counts[4] = {3, 3, 9, 3};
 static const int64_t widths[4] = {96, 192, 384, 768};
@@ -47,11 +52,13 @@ static kn_status convnext_init(void *self)
     for (int g = 0; g < 4; g++) {
         int64_t in = g ? widths[g - 1] : 3, w = widths[g], by = g ? 2 : 4;
         bench_layer_norm(&s, &m->halvings[g].norm, g ? in : w);
-        bench_conv2d(&s, &m->halvings[g].conv,
-                     &(bench_conv){.in = in, .out = w, .kernel = by, .stride = by, .padding = -1, .bias = true});
+        bench_conv2d(
+            &s, &m->halvings[g].conv,
+            &(bench_conv){.in = in, .out = w, .kernel = by, .stride = by, .padding = -1, .bias = true});
         for (int32_t i = 0; i < counts[g] && m->blocks; i++) {
             Next *b = &m->blocks[next++];
-            bench_conv2d(&s, &b->depth, &(bench_conv){.in = w, .out = w, .kernel = 7, .groups = w, .bias = true});
+            bench_conv2d(&s, &b->depth,
+                         &(bench_conv){.in = w, .out = w, .kernel = 7, .groups = w, .bias = true});
             bench_layer_norm(&s, &b->norm, w);
             bench_linear(&s, &b->up, w, 4 * w, true);
             bench_linear(&s, &b->down, 4 * w, w, true);

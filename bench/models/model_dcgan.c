@@ -9,7 +9,8 @@ typedef struct Generator {
 } Generator;
 static const kn_module_type Generator_type = {
     "Generator", sizeof(Generator),
-    (const kn_field[]){KN_ARRAY(Generator, convs, kn_nn_conv_transpose2d), KN_ARRAY(Generator, norms, kn_nn_batch_norm),
+    (const kn_field[]){KN_ARRAY(Generator, convs, kn_nn_conv_transpose2d),
+                       KN_ARRAY(Generator, norms, kn_nn_batch_norm),
                        {0}}};
 
 /* The first layer and the last have no norm. */
@@ -19,8 +20,8 @@ typedef struct Discriminator {
 } Discriminator;
 static const kn_module_type Discriminator_type = {
     "Discriminator", sizeof(Discriminator),
-    (const kn_field[]){KN_ARRAY(Discriminator, convs, kn_nn_conv2d), KN_ARRAY(Discriminator, norms, kn_nn_batch_norm),
-                       {0}}};
+    (const kn_field[]){
+        KN_ARRAY(Discriminator, convs, kn_nn_conv2d), KN_ARRAY(Discriminator, norms, kn_nn_batch_norm), {0}}};
 
 typedef struct Dcgan {
     Discriminator judge;

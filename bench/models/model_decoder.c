@@ -9,21 +9,26 @@ typedef struct GptBlock {
     kn_nn_layer_norm ln_1, ln_2;
     kn_nn_linear attn, proj, up, down;
 } GptBlock;
-static const kn_module_type GptBlock_type = {
-    "GptBlock", sizeof(GptBlock),
-    (const kn_field[]){KN_MODULE(GptBlock, ln_1, kn_nn_layer_norm), KN_MODULE(GptBlock, attn, kn_nn_linear),
-                       KN_MODULE(GptBlock, proj, kn_nn_linear), KN_MODULE(GptBlock, ln_2, kn_nn_layer_norm),
-                       KN_MODULE(GptBlock, up, kn_nn_linear), KN_MODULE(GptBlock, down, kn_nn_linear), {0}}};
+static const kn_module_type GptBlock_type = {"GptBlock", sizeof(GptBlock),
+                                             (const kn_field[]){KN_MODULE(GptBlock, ln_1, kn_nn_layer_norm),
+                                                                KN_MODULE(GptBlock, attn, kn_nn_linear),
+                                                                KN_MODULE(GptBlock, proj, kn_nn_linear),
+                                                                KN_MODULE(GptBlock, ln_2, kn_nn_layer_norm),
+                                                                KN_MODULE(GptBlock, up, kn_nn_linear),
+                                                                KN_MODULE(GptBlock, down, kn_nn_linear),
+                                                                {0}}};
 
 typedef struct Gpt {
     kn_nn_embedding wte, wpe;
     GptBlock blocks[GPT_LAYERS];
     kn_nn_layer_norm ln_f;
 } Gpt;
-static const kn_module_type Gpt_type = {
-    "Gpt", sizeof(Gpt),
-    (const kn_field[]){KN_MODULE(Gpt, wte, kn_nn_embedding), KN_MODULE(Gpt, wpe, kn_nn_embedding),
-                       KN_ARRAY(Gpt, blocks, GptBlock), KN_MODULE(Gpt, ln_f, kn_nn_layer_norm), {0}}};
+static const kn_module_type Gpt_type = {"Gpt", sizeof(Gpt),
+                                        (const kn_field[]){KN_MODULE(Gpt, wte, kn_nn_embedding),
+                                                           KN_MODULE(Gpt, wpe, kn_nn_embedding),
+                                                           KN_ARRAY(Gpt, blocks, GptBlock),
+                                                           KN_MODULE(Gpt, ln_f, kn_nn_layer_norm),
+                                                           {0}}};
 
 static kn_status gpt_init(void *self)
 {
@@ -92,11 +97,16 @@ typedef struct LlamaBlock {
 } LlamaBlock;
 static const kn_module_type LlamaBlock_type = {
     "LlamaBlock", sizeof(LlamaBlock),
-    (const kn_field[]){KN_MODULE(LlamaBlock, norm1, kn_nn_rms_norm), KN_MODULE(LlamaBlock, q, kn_nn_linear),
-                       KN_MODULE(LlamaBlock, k, kn_nn_linear), KN_MODULE(LlamaBlock, v, kn_nn_linear),
-                       KN_MODULE(LlamaBlock, o, kn_nn_linear), KN_MODULE(LlamaBlock, norm2, kn_nn_rms_norm),
-                       KN_MODULE(LlamaBlock, gate, kn_nn_linear), KN_MODULE(LlamaBlock, up, kn_nn_linear),
-                       KN_MODULE(LlamaBlock, down, kn_nn_linear), {0}}};
+    (const kn_field[]){KN_MODULE(LlamaBlock, norm1, kn_nn_rms_norm),
+                       KN_MODULE(LlamaBlock, q, kn_nn_linear),
+                       KN_MODULE(LlamaBlock, k, kn_nn_linear),
+                       KN_MODULE(LlamaBlock, v, kn_nn_linear),
+                       KN_MODULE(LlamaBlock, o, kn_nn_linear),
+                       KN_MODULE(LlamaBlock, norm2, kn_nn_rms_norm),
+                       KN_MODULE(LlamaBlock, gate, kn_nn_linear),
+                       KN_MODULE(LlamaBlock, up, kn_nn_linear),
+                       KN_MODULE(LlamaBlock, down, kn_nn_linear),
+                       {0}}};
 
 typedef struct Llama {
     kn_nn_embedding words;
@@ -104,10 +114,12 @@ typedef struct Llama {
     kn_nn_rms_norm norm;
     kn_nn_linear head;
 } Llama;
-static const kn_module_type Llama_type = {
-    "Llama", sizeof(Llama),
-    (const kn_field[]){KN_MODULE(Llama, words, kn_nn_embedding), KN_ARRAY(Llama, blocks, LlamaBlock),
-                       KN_MODULE(Llama, norm, kn_nn_rms_norm), KN_MODULE(Llama, head, kn_nn_linear), {0}}};
+static const kn_module_type Llama_type = {"Llama", sizeof(Llama),
+                                          (const kn_field[]){KN_MODULE(Llama, words, kn_nn_embedding),
+                                                             KN_ARRAY(Llama, blocks, LlamaBlock),
+                                                             KN_MODULE(Llama, norm, kn_nn_rms_norm),
+                                                             KN_MODULE(Llama, head, kn_nn_linear),
+                                                             {0}}};
 
 static kn_status llama_init(void *self)
 {

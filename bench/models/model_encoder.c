@@ -7,12 +7,16 @@ typedef struct Layer {
     kn_nn_linear query, key, value, output, up, down;
     kn_nn_layer_norm norm1, norm2;
 } Layer;
-static const kn_module_type Layer_type = {
-    "Layer", sizeof(Layer),
-    (const kn_field[]){KN_MODULE(Layer, query, kn_nn_linear), KN_MODULE(Layer, key, kn_nn_linear),
-                       KN_MODULE(Layer, value, kn_nn_linear), KN_MODULE(Layer, output, kn_nn_linear),
-                       KN_MODULE(Layer, norm1, kn_nn_layer_norm), KN_MODULE(Layer, up, kn_nn_linear),
-                       KN_MODULE(Layer, down, kn_nn_linear), KN_MODULE(Layer, norm2, kn_nn_layer_norm), {0}}};
+static const kn_module_type Layer_type = {"Layer", sizeof(Layer),
+                                          (const kn_field[]){KN_MODULE(Layer, query, kn_nn_linear),
+                                                             KN_MODULE(Layer, key, kn_nn_linear),
+                                                             KN_MODULE(Layer, value, kn_nn_linear),
+                                                             KN_MODULE(Layer, output, kn_nn_linear),
+                                                             KN_MODULE(Layer, norm1, kn_nn_layer_norm),
+                                                             KN_MODULE(Layer, up, kn_nn_linear),
+                                                             KN_MODULE(Layer, down, kn_nn_linear),
+                                                             KN_MODULE(Layer, norm2, kn_nn_layer_norm),
+                                                             {0}}};
 
 static void layer_init(kn_status *s, Layer *m)
 {
@@ -48,18 +52,22 @@ typedef struct Vit {
     kn_nn_layer_norm norm;
     kn_nn_linear fc;
 } Vit;
-static const kn_module_type Vit_type = {
-    "Vit", sizeof(Vit),
-    (const kn_field[]){KN_MODULE(Vit, patches, kn_nn_conv2d), KN_PARAM(Vit, token), KN_PARAM(Vit, positions),
-                       KN_ARRAY(Vit, layers, Layer), KN_MODULE(Vit, norm, kn_nn_layer_norm), KN_MODULE(Vit, fc, kn_nn_linear),
-                       {0}}};
+static const kn_module_type Vit_type = {"Vit", sizeof(Vit),
+                                        (const kn_field[]){KN_MODULE(Vit, patches, kn_nn_conv2d),
+                                                           KN_PARAM(Vit, token),
+                                                           KN_PARAM(Vit, positions),
+                                                           KN_ARRAY(Vit, layers, Layer),
+                                                           KN_MODULE(Vit, norm, kn_nn_layer_norm),
+                                                           KN_MODULE(Vit, fc, kn_nn_linear),
+                                                           {0}}};
 
 static kn_status vit_init(void *self)
 {
     Vit *m = self;
     kn_status s = KN_OK;
-    bench_conv2d(&s, &m->patches,
-                 &(bench_conv){.in = 3, .out = WIDTH, .kernel = 16, .stride = 16, .padding = -1, .bias = true});
+    bench_conv2d(
+        &s, &m->patches,
+        &(bench_conv){.in = 3, .out = WIDTH, .kernel = 16, .stride = 16, .padding = -1, .bias = true});
     m->token = kn_param_make(kn_random_normal(KN_SHAPE(1, 1, WIDTH), 0, 0.02, KN_F32));
     m->positions = kn_param_make(kn_random_normal(KN_SHAPE(1, PATCHES + 1, WIDTH), 0, 0.02, KN_F32));
     for (int i = 0; i < LAYERS; i++) layer_init(&s, &m->layers[i]);
@@ -106,11 +114,14 @@ typedef struct Bert {
     Layer layers[LAYERS];
     kn_nn_linear pooler, fc;
 } Bert;
-static const kn_module_type Bert_type = {
-    "Bert", sizeof(Bert),
-    (const kn_field[]){KN_MODULE(Bert, words, kn_nn_embedding), KN_MODULE(Bert, places, kn_nn_embedding),
-                       KN_MODULE(Bert, norm, kn_nn_layer_norm), KN_ARRAY(Bert, layers, Layer),
-                       KN_MODULE(Bert, pooler, kn_nn_linear), KN_MODULE(Bert, fc, kn_nn_linear), {0}}};
+static const kn_module_type Bert_type = {"Bert", sizeof(Bert),
+                                         (const kn_field[]){KN_MODULE(Bert, words, kn_nn_embedding),
+                                                            KN_MODULE(Bert, places, kn_nn_embedding),
+                                                            KN_MODULE(Bert, norm, kn_nn_layer_norm),
+                                                            KN_ARRAY(Bert, layers, Layer),
+                                                            KN_MODULE(Bert, pooler, kn_nn_linear),
+                                                            KN_MODULE(Bert, fc, kn_nn_linear),
+                                                            {0}}};
 
 static kn_status bert_init(void *self)
 {
@@ -154,7 +165,9 @@ const bench_model bench_bert = {
     .answers = 1,
     .adam = true,
     .n_given = 2,
-    .inputs = {{BENCH_INDICES, WORDS, {-1, TOKENS}}, {BENCH_PADDING, 0, {-1, TOKENS}}, {BENCH_INDICES, 2, {-1}}},
+    .inputs = {{BENCH_INDICES, WORDS, {-1, TOKENS}},
+               {BENCH_PADDING, 0, {-1, TOKENS}},
+               {BENCH_INDICES, 2, {-1}}},
     .type = &Bert_type,
     .init = bert_init,
     .forward = bert_forward,

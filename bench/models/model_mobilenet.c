@@ -8,11 +8,15 @@ typedef struct Inverted {
 } Inverted;
 static const kn_module_type Inverted_type = {
     "Inverted", sizeof(Inverted),
-    (const kn_field[]){
-        KN_MODULE(Inverted, expand, kn_nn_conv2d), KN_MODULE(Inverted, bn_expand, kn_nn_batch_norm),
-        KN_MODULE(Inverted, depth, kn_nn_conv2d), KN_MODULE(Inverted, bn_depth, kn_nn_batch_norm),
-        KN_MODULE(Inverted, squeeze, kn_nn_conv2d), KN_MODULE(Inverted, excite, kn_nn_conv2d),
-        KN_MODULE(Inverted, project, kn_nn_conv2d), KN_MODULE(Inverted, bn_project, kn_nn_batch_norm), {0}}};
+    (const kn_field[]){KN_MODULE(Inverted, expand, kn_nn_conv2d),
+                       KN_MODULE(Inverted, bn_expand, kn_nn_batch_norm),
+                       KN_MODULE(Inverted, depth, kn_nn_conv2d),
+                       KN_MODULE(Inverted, bn_depth, kn_nn_batch_norm),
+                       KN_MODULE(Inverted, squeeze, kn_nn_conv2d),
+                       KN_MODULE(Inverted, excite, kn_nn_conv2d),
+                       KN_MODULE(Inverted, project, kn_nn_conv2d),
+                       KN_MODULE(Inverted, bn_project, kn_nn_batch_norm),
+                       {0}}};
 
 typedef struct MobileNet {
     kn_nn_conv2d stem, head;
@@ -24,9 +28,13 @@ typedef struct MobileNet {
 } MobileNet;
 static const kn_module_type MobileNet_type = {
     "MobileNet", sizeof(MobileNet),
-    (const kn_field[]){KN_MODULE(MobileNet, stem, kn_nn_conv2d), KN_MODULE(MobileNet, bn_stem, kn_nn_batch_norm),
-                       KN_LIST(MobileNet, blocks, n_blocks, Inverted), KN_MODULE(MobileNet, head, kn_nn_conv2d),
-                       KN_MODULE(MobileNet, bn_head, kn_nn_batch_norm), KN_MODULE(MobileNet, fc, kn_nn_linear), {0}}};
+    (const kn_field[]){KN_MODULE(MobileNet, stem, kn_nn_conv2d),
+                       KN_MODULE(MobileNet, bn_stem, kn_nn_batch_norm),
+                       KN_LIST(MobileNet, blocks, n_blocks, Inverted),
+                       KN_MODULE(MobileNet, head, kn_nn_conv2d),
+                       KN_MODULE(MobileNet, bn_head, kn_nn_batch_norm),
+                       KN_MODULE(MobileNet, fc, kn_nn_linear),
+                       {0}}};
 
 /* The blocks of a stage: how wide they expand, channels, how many, the stride of the first, the kernel. */
 typedef struct stage {
@@ -42,8 +50,9 @@ static void inverted_init(kn_status *s, Inverted *b, int64_t in, const stage *g,
         bench_conv2d(s, &b->expand, &(bench_conv){.in = in, .out = wide, .kernel = 1});
         bench_batch_norm(s, &b->bn_expand, wide);
     }
-    bench_conv2d(s, &b->depth,
-                 &(bench_conv){.in = wide, .out = wide, .kernel = g->kernel, .stride = stride, .groups = wide});
+    bench_conv2d(
+        s, &b->depth,
+        &(bench_conv){.in = wide, .out = wide, .kernel = g->kernel, .stride = stride, .groups = wide});
     bench_batch_norm(s, &b->bn_depth, wide);
     if (silu) {
         int64_t narrow = in / 4;

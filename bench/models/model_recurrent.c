@@ -10,10 +10,11 @@ typedef struct LstmNet {
     kn_nn_lstm lstm;
     kn_nn_linear fc;
 } LstmNet;
-static const kn_module_type LstmNet_type = {
-    "LstmNet", sizeof(LstmNet),
-    (const kn_field[]){KN_MODULE(LstmNet, words, kn_nn_embedding), KN_MODULE(LstmNet, lstm, kn_nn_lstm),
-                       KN_MODULE(LstmNet, fc, kn_nn_linear), {0}}};
+static const kn_module_type LstmNet_type = {"LstmNet", sizeof(LstmNet),
+                                            (const kn_field[]){KN_MODULE(LstmNet, words, kn_nn_embedding),
+                                                               KN_MODULE(LstmNet, lstm, kn_nn_lstm),
+                                                               KN_MODULE(LstmNet, fc, kn_nn_linear),
+                                                               {0}}};
 
 static kn_status lstm_init(void *self)
 {
@@ -21,7 +22,8 @@ static kn_status lstm_init(void *self)
     kn_status s = KN_OK;
     bench_embedding(&s, &m->words, WORDS, WIDTH);
     if (s == KN_OK)
-        s = kn_nn_lstm_init(&m->lstm, WIDTH, WIDTH, &(kn_nn_recurrent_args){.num_layers = 2, .batch_first = true});
+        s = kn_nn_lstm_init(&m->lstm, WIDTH, WIDTH,
+                            &(kn_nn_recurrent_args){.num_layers = 2, .batch_first = true});
     bench_linear(&s, &m->fc, WIDTH, WORDS, true);
     return s;
 }
@@ -55,10 +57,11 @@ typedef struct GruNet {
     kn_nn_gru gru;
     kn_nn_linear fc;
 } GruNet;
-static const kn_module_type GruNet_type = {
-    "GruNet", sizeof(GruNet),
-    (const kn_field[]){KN_MODULE(GruNet, words, kn_nn_embedding), KN_MODULE(GruNet, gru, kn_nn_gru),
-                       KN_MODULE(GruNet, fc, kn_nn_linear), {0}}};
+static const kn_module_type GruNet_type = {"GruNet", sizeof(GruNet),
+                                           (const kn_field[]){KN_MODULE(GruNet, words, kn_nn_embedding),
+                                                              KN_MODULE(GruNet, gru, kn_nn_gru),
+                                                              KN_MODULE(GruNet, fc, kn_nn_linear),
+                                                              {0}}};
 
 static kn_status gru_init(void *self)
 {

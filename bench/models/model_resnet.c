@@ -7,13 +7,16 @@ typedef struct Block {
     kn_nn_conv2d shortcut; /* absent where shapes stay */
     kn_nn_batch_norm bn_shortcut;
 } Block;
-static const kn_module_type Block_type = {
-    "Block", sizeof(Block),
-    (const kn_field[]){KN_MODULE(Block, conv1, kn_nn_conv2d), KN_MODULE(Block, bn1, kn_nn_batch_norm),
-                       KN_MODULE(Block, conv2, kn_nn_conv2d), KN_MODULE(Block, bn2, kn_nn_batch_norm),
-                       KN_MODULE(Block, conv3, kn_nn_conv2d), KN_MODULE(Block, bn3, kn_nn_batch_norm),
-                       KN_MODULE(Block, shortcut, kn_nn_conv2d), KN_MODULE(Block, bn_shortcut, kn_nn_batch_norm),
-                       {0}}};
+static const kn_module_type Block_type = {"Block", sizeof(Block),
+                                          (const kn_field[]){KN_MODULE(Block, conv1, kn_nn_conv2d),
+                                                             KN_MODULE(Block, bn1, kn_nn_batch_norm),
+                                                             KN_MODULE(Block, conv2, kn_nn_conv2d),
+                                                             KN_MODULE(Block, bn2, kn_nn_batch_norm),
+                                                             KN_MODULE(Block, conv3, kn_nn_conv2d),
+                                                             KN_MODULE(Block, bn3, kn_nn_batch_norm),
+                                                             KN_MODULE(Block, shortcut, kn_nn_conv2d),
+                                                             KN_MODULE(Block, bn_shortcut, kn_nn_batch_norm),
+                                                             {0}}};
 
 typedef struct ResNet {
     kn_nn_conv2d conv1;
@@ -22,10 +25,12 @@ typedef struct ResNet {
     int32_t n_blocks;
     kn_nn_linear fc;
 } ResNet;
-static const kn_module_type ResNet_type = {
-    "ResNet", sizeof(ResNet),
-    (const kn_field[]){KN_MODULE(ResNet, conv1, kn_nn_conv2d), KN_MODULE(ResNet, bn1, kn_nn_batch_norm),
-                       KN_LIST(ResNet, blocks, n_blocks, Block), KN_MODULE(ResNet, fc, kn_nn_linear), {0}}};
+static const kn_module_type ResNet_type = {"ResNet", sizeof(ResNet),
+                                           (const kn_field[]){KN_MODULE(ResNet, conv1, kn_nn_conv2d),
+                                                              KN_MODULE(ResNet, bn1, kn_nn_batch_norm),
+                                                              KN_LIST(ResNet, blocks, n_blocks, Block),
+                                                              KN_MODULE(ResNet, fc, kn_nn_linear),
+                                                              {0}}};
 
 static void norm_conv(kn_status *s, kn_nn_conv2d *conv, kn_nn_batch_norm *norm, const bench_conv *c)
 {
@@ -92,7 +97,10 @@ static kn_tensor resnet_forward(const void *self, const kn_tensor *x, double dro
 
 #define IMAGES                                                                                               \
     {                                                                                                        \
-        {BENCH_REALS, 0, {-1, 3, 224, 224}}, { BENCH_INDICES, 1000, {-1} }                                   \
+        {BENCH_REALS, 0, {-1, 3, 224, 224}},                                                                 \
+        {                                                                                                    \
+            BENCH_INDICES, 1000, { -1 }                                                                      \
+        }                                                                                                    \
     }
 
 const bench_model bench_resnet18 = {

@@ -99,10 +99,10 @@ typedef struct Recommender {
     kn_nn_embedding tables[TABLES];
     kn_nn_linear bottom[3], top[3];
 } Recommender;
-static const kn_module_type Recommender_type = {
-    "Recommender", sizeof(Recommender),
-    FIELDS(KN_ARRAY(Recommender, tables, kn_nn_embedding), KN_ARRAY(Recommender, bottom, kn_nn_linear),
-           KN_ARRAY(Recommender, top, kn_nn_linear))};
+static const kn_module_type Recommender_type = {"Recommender", sizeof(Recommender),
+                                                FIELDS(KN_ARRAY(Recommender, tables, kn_nn_embedding),
+                                                       KN_ARRAY(Recommender, bottom, kn_nn_linear),
+                                                       KN_ARRAY(Recommender, top, kn_nn_linear))};
 
 static kn_status recommender_init(void *self)
 {

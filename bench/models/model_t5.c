@@ -1,46 +1,65 @@
 /* An encoder and a decoder as T5 has them: RMS norms, a learnt bias by distance that all layers of a stack share, no scale of scores. */
 #include "bench_models.h"
 
-enum { WIDTH = 512, HEADS = 8, SIZE = 64, LAYERS = 6, WIDE = 2048, WORDS = 32128, TOKENS = 128, BUCKETS = 32, FAR = 128 };
+enum {
+    WIDTH = 512,
+    HEADS = 8,
+    SIZE = 64,
+    LAYERS = 6,
+    WIDE = 2048,
+    WORDS = 32128,
+    TOKENS = 128,
+    BUCKETS = 32,
+    FAR = 128
+};
 
 typedef struct Look {
     kn_nn_rms_norm norm;
     kn_nn_linear q, k, v, o;
 } Look;
-static const kn_module_type Look_type = {
-    "Look", sizeof(Look),
-    (const kn_field[]){KN_MODULE(Look, norm, kn_nn_rms_norm), KN_MODULE(Look, q, kn_nn_linear), KN_MODULE(Look, k, kn_nn_linear),
-                       KN_MODULE(Look, v, kn_nn_linear), KN_MODULE(Look, o, kn_nn_linear), {0}}};
+static const kn_module_type Look_type = {"Look", sizeof(Look),
+                                         (const kn_field[]){KN_MODULE(Look, norm, kn_nn_rms_norm),
+                                                            KN_MODULE(Look, q, kn_nn_linear),
+                                                            KN_MODULE(Look, k, kn_nn_linear),
+                                                            KN_MODULE(Look, v, kn_nn_linear),
+                                                            KN_MODULE(Look, o, kn_nn_linear),
+                                                            {0}}};
 
 typedef struct Layer {
     Look self, cross; /* an encoder has no cross */
     kn_nn_rms_norm norm;
     kn_nn_linear up, down;
 } Layer;
-static const kn_module_type Layer_type = {
-    "Layer", sizeof(Layer),
-    (const kn_field[]){KN_MODULE(Layer, self, Look), KN_MODULE(Layer, cross, Look), KN_MODULE(Layer, norm, kn_nn_rms_norm),
-                       KN_MODULE(Layer, up, kn_nn_linear), KN_MODULE(Layer, down, kn_nn_linear), {0}}};
+static const kn_module_type Layer_type = {"Layer", sizeof(Layer),
+                                          (const kn_field[]){KN_MODULE(Layer, self, Look),
+                                                             KN_MODULE(Layer, cross, Look),
+                                                             KN_MODULE(Layer, norm, kn_nn_rms_norm),
+                                                             KN_MODULE(Layer, up, kn_nn_linear),
+                                                             KN_MODULE(Layer, down, kn_nn_linear),
+                                                             {0}}};
 
 typedef struct Stack {
     kn_nn_embedding distance; /* [buckets, heads] */
     Layer layers[LAYERS];
     kn_nn_rms_norm norm;
 } Stack;
-static const kn_module_type Stack_type = {
-    "Stack", sizeof(Stack),
-    (const kn_field[]){KN_MODULE(Stack, distance, kn_nn_embedding), KN_ARRAY(Stack, layers, Layer),
-                       KN_MODULE(Stack, norm, kn_nn_rms_norm), {0}}};
+static const kn_module_type Stack_type = {"Stack", sizeof(Stack),
+                                          (const kn_field[]){KN_MODULE(Stack, distance, kn_nn_embedding),
+                                                             KN_ARRAY(Stack, layers, Layer),
+                                                             KN_MODULE(Stack, norm, kn_nn_rms_norm),
+                                                             {0}}};
 
 typedef struct T5 {
     kn_nn_embedding words;
     Stack encoder, decoder;
     kn_nn_linear head;
 } T5;
-static const kn_module_type T5_type = {
-    "T5", sizeof(T5),
-    (const kn_field[]){KN_MODULE(T5, words, kn_nn_embedding), KN_MODULE(T5, encoder, Stack), KN_MODULE(T5, decoder, Stack),
-                       KN_MODULE(T5, head, kn_nn_linear), {0}}};
+static const kn_module_type T5_type = {"T5", sizeof(T5),
+                                       (const kn_field[]){KN_MODULE(T5, words, kn_nn_embedding),
+                                                          KN_MODULE(T5, encoder, Stack),
+                                                          KN_MODULE(T5, decoder, Stack),
+                                                          KN_MODULE(T5, head, kn_nn_linear),
+                                                          {0}}};
 
 static void look_init(kn_status *s, Look *m)
 {
@@ -135,7 +154,8 @@ static kn_tensor t5_forward(const void *self, const kn_tensor *x, double dropout
 {
     const T5 *m = self;
     (void)dropout;
-    kn_tensor encoded = kn_keep(stack_forward(&m->encoder, kn_nn_embedding_forward(&m->words, x[0]), KN_NONE));
+    kn_tensor encoded =
+        kn_keep(stack_forward(&m->encoder, kn_nn_embedding_forward(&m->words, x[0]), KN_NONE));
     kn_tensor y = stack_forward(&m->decoder, kn_nn_embedding_forward(&m->words, x[1]), encoded);
     return kn_nn_linear_forward(&m->head, y);
 }

@@ -7,20 +7,24 @@ typedef struct Pair {
     kn_nn_conv2d conv1, conv2;
     kn_nn_batch_norm bn1, bn2;
 } Pair;
-static const kn_module_type Pair_type = {
-    "Pair", sizeof(Pair),
-    (const kn_field[]){KN_MODULE(Pair, conv1, kn_nn_conv2d), KN_MODULE(Pair, bn1, kn_nn_batch_norm),
-                       KN_MODULE(Pair, conv2, kn_nn_conv2d), KN_MODULE(Pair, bn2, kn_nn_batch_norm), {0}}};
+static const kn_module_type Pair_type = {"Pair", sizeof(Pair),
+                                         (const kn_field[]){KN_MODULE(Pair, conv1, kn_nn_conv2d),
+                                                            KN_MODULE(Pair, bn1, kn_nn_batch_norm),
+                                                            KN_MODULE(Pair, conv2, kn_nn_conv2d),
+                                                            KN_MODULE(Pair, bn2, kn_nn_batch_norm),
+                                                            {0}}};
 
 typedef struct UNet {
     Pair down[DEPTH + 1], up[DEPTH];
     kn_nn_conv_transpose2d wider[DEPTH];
     kn_nn_conv2d classes;
 } UNet;
-static const kn_module_type UNet_type = {
-    "UNet", sizeof(UNet),
-    (const kn_field[]){KN_ARRAY(UNet, down, Pair), KN_ARRAY(UNet, wider, kn_nn_conv_transpose2d), KN_ARRAY(UNet, up, Pair),
-                       KN_MODULE(UNet, classes, kn_nn_conv2d), {0}}};
+static const kn_module_type UNet_type = {"UNet", sizeof(UNet),
+                                         (const kn_field[]){KN_ARRAY(UNet, down, Pair),
+                                                            KN_ARRAY(UNet, wider, kn_nn_conv_transpose2d),
+                                                            KN_ARRAY(UNet, up, Pair),
+                                                            KN_MODULE(UNet, classes, kn_nn_conv2d),
+                                                            {0}}};
 
 static void pair_init(kn_status *s, Pair *p, int64_t in, int64_t out)
 {

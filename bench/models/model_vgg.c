@@ -7,16 +7,19 @@ typedef struct Vgg {
     kn_nn_conv2d convs[CONVS];
     kn_nn_linear fc1, fc2, fc3;
 } Vgg;
-static const kn_module_type Vgg_type = {
-    "Vgg", sizeof(Vgg),
-    (const kn_field[]){KN_ARRAY(Vgg, convs, kn_nn_conv2d), KN_MODULE(Vgg, fc1, kn_nn_linear),
-                       KN_MODULE(Vgg, fc2, kn_nn_linear), KN_MODULE(Vgg, fc3, kn_nn_linear), {0}}};
+static const kn_module_type Vgg_type = {"Vgg", sizeof(Vgg),
+                                        (const kn_field[]){KN_ARRAY(Vgg, convs, kn_nn_conv2d),
+                                                           KN_MODULE(Vgg, fc1, kn_nn_linear),
+                                                           KN_MODULE(Vgg, fc2, kn_nn_linear),
+                                                           KN_MODULE(Vgg, fc3, kn_nn_linear),
+                                                           {0}}};
 
 static const struct {
     int64_t out;
     bool pool; /* behind it */
-} plan[CONVS] = {{64, false},  {64, true},   {128, false}, {128, true},  {256, false}, {256, false}, {256, true},
-                 {512, false}, {512, false}, {512, true},  {512, false}, {512, false}, {512, true}};
+} plan[CONVS] = {{64, false},  {64, true},   {128, false}, {128, true},  {256, false},
+                 {256, false}, {256, true},  {512, false}, {512, false}, {512, true},
+                 {512, false}, {512, false}, {512, true}};
 
 static kn_status vgg_init(void *self)
 {
@@ -24,7 +27,8 @@ static kn_status vgg_init(void *self)
     kn_status s = KN_OK;
     int64_t in = 3;
     for (int i = 0; i < CONVS; in = plan[i++].out)
-        bench_conv2d(&s, &m->convs[i], &(bench_conv){.in = in, .out = plan[i].out, .kernel = 3, .bias = true});
+        bench_conv2d(&s, &m->convs[i],
+                     &(bench_conv){.in = in, .out = plan[i].out, .kernel = 3, .bias = true});
     bench_linear(&s, &m->fc1, (int64_t)512 * 7 * 7, 4096, true);
     bench_linear(&s, &m->fc2, 4096, 4096, true);
     bench_linear(&s, &m->fc3, 4096, 1000, true);

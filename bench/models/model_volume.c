@@ -9,10 +9,11 @@ typedef struct Causal {
     kn_nn_conv1d conv1, conv2;
     kn_nn_conv1d shortcut; /* of the first block */
 } Causal;
-static const kn_module_type Causal_type = {
-    "Causal", sizeof(Causal),
-    (const kn_field[]){KN_MODULE(Causal, conv1, kn_nn_conv1d), KN_MODULE(Causal, conv2, kn_nn_conv1d),
-                       KN_MODULE(Causal, shortcut, kn_nn_conv1d), {0}}};
+static const kn_module_type Causal_type = {"Causal", sizeof(Causal),
+                                           (const kn_field[]){KN_MODULE(Causal, conv1, kn_nn_conv1d),
+                                                              KN_MODULE(Causal, conv2, kn_nn_conv1d),
+                                                              KN_MODULE(Causal, shortcut, kn_nn_conv1d),
+                                                              {0}}};
 
 typedef struct Temporal {
     Causal blocks[BLOCKS];
@@ -28,12 +29,14 @@ static kn_status temporal_init(void *self)
     kn_status s = KN_OK;
     for (int i = 0; i < BLOCKS; i++) {
         int64_t in = i ? CHANNELS : SENSORS;
-        bench_conv c = {.in = in, .out = CHANNELS, .kernel = 3, .dilation = 1 << i, .padding = -1, .bias = true};
+        bench_conv c = {
+            .in = in, .out = CHANNELS, .kernel = 3, .dilation = 1 << i, .padding = -1, .bias = true};
         bench_conv1d(&s, &m->blocks[i].conv1, &c);
         c.in = CHANNELS;
         bench_conv1d(&s, &m->blocks[i].conv2, &c);
     }
-    bench_conv1d(&s, &m->blocks[0].shortcut, &(bench_conv){.in = SENSORS, .out = CHANNELS, .kernel = 1, .bias = true});
+    bench_conv1d(&s, &m->blocks[0].shortcut,
+                 &(bench_conv){.in = SENSORS, .out = CHANNELS, .kernel = 1, .bias = true});
     bench_linear(&s, &m->fc, CHANNELS, 10, true);
     return s;
 }
@@ -82,10 +85,12 @@ typedef struct Volume {
     kn_nn_batch_norm norms[STAGES];
     kn_nn_linear fc1, fc2;
 } Volume;
-static const kn_module_type Volume_type = {
-    "Volume", sizeof(Volume),
-    (const kn_field[]){KN_ARRAY(Volume, convs, kn_nn_conv3d), KN_ARRAY(Volume, norms, kn_nn_batch_norm),
-                       KN_MODULE(Volume, fc1, kn_nn_linear), KN_MODULE(Volume, fc2, kn_nn_linear), {0}}};
+static const kn_module_type Volume_type = {"Volume", sizeof(Volume),
+                                           (const kn_field[]){KN_ARRAY(Volume, convs, kn_nn_conv3d),
+                                                              KN_ARRAY(Volume, norms, kn_nn_batch_norm),
+                                                              KN_MODULE(Volume, fc1, kn_nn_linear),
+                                                              KN_MODULE(Volume, fc2, kn_nn_linear),
+                                                              {0}}};
 
 static kn_status volume_init(void *self)
 {

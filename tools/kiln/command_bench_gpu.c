@@ -1,6 +1,6 @@
 /* kiln bench --device DEVICE [ROW[:SIZE] ...]: the time of one kind of work on a device, one line for each, made for
    scripts: "row size milliseconds gigabytes-per-second teraflops", and for the MLP how many kernels a step launches.
-   bench/gpu/compare.py sets them beside PyTorch's. */
+   bench/gpu/compare_kernels.py sets them beside PyTorch's. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench_gpu.h"
 #include "kiln.h"

@@ -1,6 +1,6 @@
 """Kiln beside PyTorch at its best on the GPU of this machine, in one run: the same work, turn by turn, and the ratios.
 
-  python3 bench/gpu/compare.py [--kiln build/release/kiln] [--device 'fusion(cuda:0)'] [row ...]
+  python3 bench/gpu/compare_kernels.py [--kiln build/release/kiln] [--device 'fusion(cuda:0)'] [row ...]
 
 Bandwidths are set beside that of a copy measured here. Products and attention are measured twice: as shipped and with
 KN_VENDOR=off, where Kiln's own kernels run. PyTorch is measured eager and compiled, attention by each of its kernels,
