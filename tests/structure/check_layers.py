@@ -15,8 +15,8 @@ ALLOWED["program"] = set(_ORDER) | {"support"}
 ON_TOP = {"nn", "optim", "train", "data", "store", "onnx", "vision", "rl", "text", "metric"}
 ALLOWED["support"] = set()
 ALLOWED.update({part: {"support"} for part in ON_TOP})
-# The table of objects, which every part that makes some uses, what a handle was that names no tensor, the facts of dtypes, and the mark of
-# weights that never change.
+# The table of objects, which every part that makes some uses, what a handle was that names no tensor, the facts of dtypes, the list of devices,
+# and the mark of weights that never change.
 SHARED = {"core/devices.def", "core/dtype.h", "core/lasting.h", "core/named_call.h", "core/objects.h", "core/past.h", "core/small_types.h", "core/spare_bits.h"}
 # What optimisers may use of the system: they are meant to run where there is none. The other parts on top read files and
 # run threads, so they may use all of it. Numbers are computed by ops; only reading and reporting them, in data and
