@@ -16,8 +16,10 @@ const char *kni_wgsl_type(kni_ir_type type);
 /* A word of the numbers that lies at a place known now. */
 void kni_wgsl_number(kni_ir_emitter *e, uint32_t word);
 
-/* ---- wgsl_value.c: a value where it is used, in parentheses unless it is whole anyhow; the definition that stands behind its name. */
+/* ---- wgsl_value.c: a value where it is used, in parentheses unless it is whole anyhow or stands alone inside others; the definition that
+   stands behind its name. */
 void kni_wgsl_value(kni_ir_emitter *e, kni_ir_id id);
+void kni_wgsl_inside(kni_ir_emitter *e, kni_ir_id id);
 void kni_wgsl_definition(kni_ir_emitter *e, kni_ir_id id);
 
 /* ---- wgsl_memory.c */

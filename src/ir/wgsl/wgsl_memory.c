@@ -47,7 +47,7 @@ void kni_wgsl_declare(kni_ir_emitter *e, uint32_t binding)
 static void put_element(kni_ir_emitter *e, const kni_ir_node *node)
 {
     kni_ir_text_add(e->text, "u_%s[", e->ir->bindings[node->index].name);
-    kni_wgsl_value(e, node->a);
+    kni_wgsl_inside(e, node->a);
     kni_ir_emit_add(e, "]");
 }
 
@@ -71,7 +71,7 @@ void kni_wgsl_store(kni_ir_emitter *e, const kni_ir_node *node)
     if (atomic) kni_ir_emit_add(e, "atomicStore(&");
     put_element(e, node);
     kni_ir_emit_add(e, atomic ? ", " : " = ");
-    kni_wgsl_value(e, node->b);
+    kni_wgsl_inside(e, node->b);
     kni_ir_emit_add(e, atomic ? ");\n" : ";\n");
 }
 
@@ -91,9 +91,9 @@ static void put_compare(kni_ir_emitter *e, kni_ir_id id)
     kni_ir_text_add(e->text, "let seen%u = atomicCompareExchangeWeak(&", number);
     put_element(e, node);
     kni_ir_emit_add(e, ", ");
-    kni_wgsl_value(e, node->c);
+    kni_wgsl_inside(e, node->c);
     kni_ir_emit_add(e, ", ");
-    kni_wgsl_value(e, node->b);
+    kni_wgsl_inside(e, node->b);
     kni_ir_emit_add(e, ");\n");
     kni_wgsl_line(e);
     kni_wgsl_name(e, id);
@@ -128,6 +128,6 @@ void kni_wgsl_atomic(kni_ir_emitter *e, kni_ir_id id)
     kni_ir_text_add(e->text, " = %s(&", names[node->detail]);
     put_element(e, node);
     kni_ir_emit_add(e, ", ");
-    kni_wgsl_value(e, node->b);
+    kni_wgsl_inside(e, node->b);
     kni_ir_emit_add(e, ");\n");
 }

@@ -92,15 +92,25 @@ static void entry(kni_ir_emitter *e)
     kni_ir_emit_add(e, "}\n");
 }
 
-static kn_status print(kni_ir_emitter *e)
+/* The value, by way of bits that no compiler knows. */
+static const char keep[] = "fn keep(x: f32) -> f32 {\n"
+                           "    return bitcast<f32>(bitcast<u32>(x) ^ numbers[0].w);\n"
+                           "}\n\n";
+
+static kn_status print(kni_ir_emitter *e, kni_ir_text *text)
 {
+    kni_ir_text body = {0};
+    e->text = &body;
     e->status = kni_ir_emit_plan(e);
-    if (e->status != KN_OK) return e->status;
-    interface(e);
     for (uint32_t i = 0; i < e->ir->n_functions && e->status == KN_OK; i++) function(e, i);
     if (e->status == KN_OK) entry(e);
-    if (e->status == KN_OK && e->text->failed)
+    e->text = text;
+    if (e->status == KN_OK) interface(e);
+    if (e->n_names) kni_ir_emit_add(e, keep);
+    kni_ir_text_add_bytes(text, body.data, body.length);
+    if (e->status == KN_OK && (text->failed || body.failed))
         e->status = kni_fail(KN_ERROR_MEMORY, "no memory for a kernel's text");
+    kni_ir_text_free(&body);
     return e->status;
 }
 
@@ -115,8 +125,8 @@ static kn_status print_wgsl(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_te
     e->ir = ir;
     e->caps = caps;
     e->dialect = &kni_dialect_wgsl;
-    e->text = text;
-    kn_status status = print(e);
+    kn_status status = print(e, text);
+    if (e->names) kni_free(e->names, e->name_room * sizeof *e->names);
     if (e->facts) kni_free(e->facts, (size_t)ir->n_nodes * sizeof *e->facts);
     if (e->order) kni_free(e->order, (size_t)ir->n_nodes * sizeof *e->order);
     kni_free(e, sizeof *e);

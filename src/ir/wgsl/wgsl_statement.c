@@ -27,7 +27,7 @@ static bool print_if(kni_ir_emitter *e, const kni_ir_node *node)
 {
     kni_wgsl_line(e);
     kni_ir_emit_add(e, "if (");
-    kni_wgsl_value(e, node->a);
+    kni_wgsl_inside(e, node->a);
     kni_ir_emit_add(e, ") {\n");
     e->indent++;
     bool goes_on = kni_wgsl_block(e, node->u.blocks[0]);
@@ -51,7 +51,7 @@ static void print_for(kni_ir_emitter *e, kni_ir_id id)
     kni_ir_emit_add(e, "for (var ");
     kni_wgsl_name(e, id);
     kni_ir_emit_add(e, " = ");
-    kni_wgsl_value(e, node->a);
+    kni_wgsl_inside(e, node->a);
     kni_ir_emit_add(e, "; ");
     kni_wgsl_name(e, id);
     kni_ir_emit_add(e, " < ");
@@ -59,7 +59,7 @@ static void print_for(kni_ir_emitter *e, kni_ir_id id)
     kni_ir_emit_add(e, "; ");
     kni_wgsl_name(e, id);
     kni_ir_emit_add(e, " += ");
-    kni_wgsl_value(e, node->c);
+    kni_wgsl_inside(e, node->c);
     kni_ir_emit_add(e, ") {\n");
     e->indent++;
     (void)kni_wgsl_block(e, node->u.blocks[0]);
@@ -104,7 +104,7 @@ static void print_variable(kni_ir_emitter *e, kni_ir_id id)
     kni_ir_text_add(e->text, ": %s", kni_wgsl_type(node->type));
     if (node->a) {
         kni_ir_emit_add(e, " = ");
-        kni_wgsl_value(e, node->a);
+        kni_wgsl_inside(e, node->a);
     }
     kni_ir_emit_add(e, ";\n");
 }
@@ -114,7 +114,7 @@ static void print_set(kni_ir_emitter *e, const kni_ir_node *node)
     kni_wgsl_line(e);
     kni_wgsl_name(e, node->a);
     kni_ir_emit_add(e, " = ");
-    kni_wgsl_value(e, node->b);
+    kni_wgsl_inside(e, node->b);
     kni_ir_emit_add(e, ";\n");
 }
 
@@ -123,7 +123,7 @@ static void print_return(kni_ir_emitter *e, const kni_ir_node *node)
     kni_wgsl_line(e);
     kni_ir_emit_add(e, "return");
     if (node->a) kni_ir_emit_add(e, " ");
-    if (node->a) kni_wgsl_value(e, node->a);
+    if (node->a) kni_wgsl_inside(e, node->a);
     kni_ir_emit_add(e, ";\n");
 }
 

@@ -81,21 +81,36 @@ static const word_row *row_of(const kni_ir_node *node)
     return NULL;
 }
 
-/* The first operand, hidden where all are constants. */
-static void first_operand(kni_ir_emitter *e, const kni_ir_node *node)
+static bool is_word(const kni_ir_node *node, const char *name)
+{
+    return node->code == KNI_IR_WORD && !strcmp(kni_word_at((int)node->index)->name, name);
+}
+
+/* WGSL lets compilers join and reorder sums and products of floats, which takes apart what is meant to round: (x + big) - big. So
+   functions have their results kept from it, and kernels their sums, but for those of products, which may be joined. */
+static bool is_kept(const kni_ir_emitter *e, const kni_ir_node *node)
+{
+    if (node->code != KNI_IR_WORD || node->type.dtype != KN_F32) return false;
+    bool sum = is_word(node, "add") || is_word(node, "sub");
+    if (e->function) return sum || is_word(node, "mul") || is_word(node, "div");
+    return sum && !is_word(at(e, node->a), "mul") && !is_word(at(e, node->b), "mul");
+}
+
+/* The first operand, hidden where all are constants; alone: nothing but a comma stands next to it. */
+static void first_operand(kni_ir_emitter *e, const kni_ir_node *node, bool alone)
 {
     bool all = is_constant(e, node->a) && (!node->b || is_constant(e, node->b)) &&
                (!node->c || is_constant(e, node->c));
     if (all)
         put_bits(e, at(e, node->a)->type.dtype, bits_of(at(e, node->a)), true);
     else
-        kni_wgsl_value(e, node->a);
+        (alone ? kni_wgsl_inside : kni_wgsl_value)(e, node->a);
 }
 
 static void put_shift(kni_ir_emitter *e, const kni_ir_node *node, const char *sign)
 {
     const kni_ir_node *by = at(e, node->b);
-    first_operand(e, node);
+    first_operand(e, node, false);
     kni_ir_text_add(e->text, " %s ", sign);
     if (by->code == KNI_IR_CONSTANT) {
         put_bits(e, KN_U32, bits_of(by), false);
@@ -103,7 +118,7 @@ static void put_shift(kni_ir_emitter *e, const kni_ir_node *node, const char *si
         kni_wgsl_value(e, node->b);
     } else {
         kni_ir_emit_add(e, "bitcast<u32>(");
-        kni_wgsl_value(e, node->b);
+        kni_wgsl_inside(e, node->b);
         kni_ir_emit_add(e, ")");
     }
 }
@@ -115,7 +130,7 @@ static void put_infix(kni_ir_emitter *e, const kni_ir_node *node, const char *si
         put_shift(e, node, sign);
         return;
     }
-    first_operand(e, node);
+    first_operand(e, node, false);
     kni_ir_text_add(e->text, " %s ", sign);
     /* A branch that nobody takes may still hold a division by 0. */
     if (divides && is_constant(e, node->b) && !bits_of(at(e, node->b)))
@@ -135,13 +150,13 @@ static void put_word(kni_ir_emitter *e, const kni_ir_node *node)
         put_infix(e, node, text);
     } else if (row->kind == FUNCTION) {
         kni_ir_text_add(e->text, "%s(", text);
-        first_operand(e, node);
+        first_operand(e, node, true);
         kni_ir_emit_add(e, ")");
     } else {
         /* Unsigned numbers have no sign to change. */
         bool wraps = *text == '-' && node->type.dtype == KN_U32;
         kni_ir_emit_add(e, wraps ? "0u - " : text);
-        first_operand(e, node);
+        first_operand(e, node, false);
     }
 }
 
@@ -151,7 +166,7 @@ static void put_list(kni_ir_emitter *e, const kni_ir_node *node)
 {
     for (uint32_t i = 0; i < node->u.list.count; i++) {
         if (i) kni_ir_emit_add(e, ", ");
-        kni_wgsl_value(e, e->ir->lists[node->u.list.first + i]);
+        kni_wgsl_inside(e, e->ir->lists[node->u.list.first + i]);
     }
     kni_ir_emit_add(e, ")");
 }
@@ -177,19 +192,19 @@ static void put_bitcast(kni_ir_emitter *e, const kni_ir_node *node)
         return;
     }
     kni_ir_text_add(e->text, "bitcast<%s>(", kni_wgsl_type(node->type));
-    kni_wgsl_value(e, node->a);
+    kni_wgsl_inside(e, node->a);
     kni_ir_emit_add(e, ")");
 }
 
 static void put_call(kni_ir_emitter *e, const kni_ir_node *node, const char *name)
 {
     kni_ir_text_add(e->text, "%s(", name);
-    first_operand(e, node);
+    first_operand(e, node, true);
     for (int i = 1; i < 3; i++) {
         kni_ir_id operand = i == 1 ? node->b : node->c;
         if (!operand) continue;
         kni_ir_emit_add(e, ", ");
-        kni_wgsl_value(e, operand);
+        kni_wgsl_inside(e, operand);
     }
     kni_ir_emit_add(e, ")");
 }
@@ -197,17 +212,17 @@ static void put_call(kni_ir_emitter *e, const kni_ir_node *node, const char *nam
 static void put_select(kni_ir_emitter *e, const kni_ir_node *node)
 {
     kni_ir_emit_add(e, "select(");
-    kni_wgsl_value(e, node->c);
+    kni_wgsl_inside(e, node->c);
     kni_ir_emit_add(e, ", ");
-    kni_wgsl_value(e, node->b);
+    kni_wgsl_inside(e, node->b);
     kni_ir_emit_add(e, ", ");
-    first_operand(e, node);
+    first_operand(e, node, true);
     kni_ir_emit_add(e, ")");
 }
 
 static void put_truths(kni_ir_emitter *e, const kni_ir_node *node, const char *sign)
 {
-    first_operand(e, node);
+    first_operand(e, node, false);
     kni_ir_text_add(e->text, " %s ", sign);
     kni_wgsl_value(e, node->b);
 }
@@ -223,7 +238,10 @@ void kni_wgsl_definition(kni_ir_emitter *e, kni_ir_id id)
         put_element(e, node);
         break;
     case KNI_IR_WORD:
+        if (is_kept(e, node)) kni_ir_emit_uses(e, "keep");
+        if (is_kept(e, node)) kni_ir_emit_add(e, "keep(");
         put_word(e, node);
+        if (is_kept(e, node)) kni_ir_emit_add(e, ")");
         break;
     case KNI_IR_FMA:
         put_call(e, node, "fma");
@@ -236,7 +254,7 @@ void kni_wgsl_definition(kni_ir_emitter *e, kni_ir_id id)
         break;
     case KNI_IR_NOT:
         kni_ir_emit_add(e, "!");
-        first_operand(e, node);
+        first_operand(e, node, false);
         break;
     case KNI_IR_SELECT:
         put_select(e, node);
@@ -289,25 +307,39 @@ static void put_builtin(kni_ir_emitter *e, const kni_ir_node *node)
 }
 
 /* Whether the definition needs parentheses inside another: all that is no name and no call. */
-static bool is_open(const kni_ir_node *node)
+static bool is_open(const kni_ir_emitter *e, const kni_ir_node *node)
 {
-    if (node->code == KNI_IR_WORD) return row_of(node) && row_of(node)->kind != FUNCTION;
+    if (node->code == KNI_IR_WORD) return row_of(node) && row_of(node)->kind != FUNCTION && !is_kept(e, node);
     return node->code == KNI_IR_AND || node->code == KNI_IR_OR || node->code == KNI_IR_NOT;
+}
+
+static void put_bare(kni_ir_emitter *e, kni_ir_id id)
+{
+    const kni_ir_node *node = at(e, id);
+    if (node->code == KNI_IR_BUILTIN)
+        put_builtin(e, node);
+    else if (node->code == KNI_IR_ARGUMENT)
+        kni_ir_text_add(e->text, "a%u", node->index + 1);
+    else if (node->code != KNI_IR_CONSTANT && !e->facts[id].inlined)
+        kni_wgsl_name(e, id);
+    else
+        kni_wgsl_definition(e, id);
+}
+
+static void put_value(kni_ir_emitter *e, kni_ir_id id, bool open)
+{
+    if (open) kni_ir_emit_add(e, "(");
+    put_bare(e, id);
+    if (open) kni_ir_emit_add(e, ")");
 }
 
 void kni_wgsl_value(kni_ir_emitter *e, kni_ir_id id)
 {
-    const kni_ir_node *node = at(e, id);
-    if (node->code == KNI_IR_BUILTIN) {
-        put_builtin(e, node);
-    } else if (node->code == KNI_IR_ARGUMENT) {
-        kni_ir_text_add(e->text, "a%u", node->index + 1);
-    } else if (node->code != KNI_IR_CONSTANT && !e->facts[id].inlined) {
-        kni_wgsl_name(e, id);
-    } else {
-        bool open = is_open(node);
-        if (open) kni_ir_emit_add(e, "(");
-        kni_wgsl_definition(e, id);
-        if (open) kni_ir_emit_add(e, ")");
-    }
+    put_value(e, id, e->facts[id].inlined && is_open(e, at(e, id)));
+}
+
+/* In a list, `a < b, c > d` would be read as what is between angle brackets. */
+void kni_wgsl_inside(kni_ir_emitter *e, kni_ir_id id)
+{
+    put_value(e, id, e->facts[id].inlined && is_word(at(e, id), "lt"));
 }
