@@ -48,6 +48,17 @@ static const kni_ir_caps caps_narrow = {.dialect = KNI_IR_OPENCL,
                                         .shared_bytes = 32768,
                                         .max_buffers = 8,
                                         .vector_bytes = 16};
+static const kni_ir_caps caps_wgsl = {.dialect = KNI_IR_WGSL,
+                                      .narrow = true,
+                                      .no_bytes = true,
+                                      .no_aliases = true,
+                                      .atomics = true,
+                                      .subgroup = 1,
+                                      .max_workgroup = 256,
+                                      .shared_bytes = 16384,
+                                      .max_buffers = 8,
+                                      .param_bytes = 16384,
+                                      .vector_bytes = 16};
 static const kni_ir_caps caps_narrow_c = {.dialect = KNI_IR_C,
                                           .no_bytes = true,
                                           .atomics = true,
@@ -78,8 +89,9 @@ static const struct {
 } dialects[] = {{"c", "txt", &caps_c},
                 {"cuda", "cu", &caps_cuda},
                 {"opencl", "cl", &caps_opencl},
-                {"narrow", "cl", &caps_narrow}};
-enum { GOLDEN = 4 };
+                {"narrow", "cl", &caps_narrow},
+                {"wgsl", "wgsl", &caps_wgsl}};
+enum { GOLDEN = 5 };
 
 /* What has no narrow form: an atomic of 64 bits whose old value is wanted. */
 static bool has_narrow(const sample *s) { return strcmp(s->name, "atomics") != 0; }
@@ -110,7 +122,7 @@ static void golden_texts(void)
 {
     for (int d = 0; d < GOLDEN; d++)
         for (int i = 0; i < SAMPLES; i++) {
-            if (dialects[d].caps == &caps_narrow && !has_narrow(&samples[i])) continue;
+            if (dialects[d].caps->no_bytes && !has_narrow(&samples[i])) continue;
             char path[128];
             kni_ir *ir;
             kni_ir_text text = text_of(&samples[i], dialects[d].caps, &ir, false);

@@ -86,14 +86,25 @@ static bool is_word(const kni_ir_node *node, const char *name)
     return node->code == KNI_IR_WORD && !strcmp(kni_word_at((int)node->index)->name, name);
 }
 
-/* WGSL lets compilers join and reorder sums and products of floats, which takes apart what is meant to round: (x + big) - big. So
+/* Adding it rounds to a whole number. */
+static bool is_rounding(const kni_ir_emitter *e, kni_ir_id id)
+{
+    const double least = 1 << 22;
+    const kni_ir_node *node = at(e, id);
+    return node->code == KNI_IR_CONSTANT && (node->u.real >= least || node->u.real <= -least);
+}
+
+/* WGSL lets compilers join and reorder sums and products of floats, which takes apart what is meant to round: (x + large) - large. So
    functions have their results kept from it, and kernels their sums, but for those of products, which may be joined. */
 static bool is_kept(const kni_ir_emitter *e, const kni_ir_node *node)
 {
-    if (node->code != KNI_IR_WORD || node->type.dtype != KN_F32) return false;
+    if (node->type.dtype != KN_F32) return false;
+    if (node->code == KNI_IR_FMA) return e->function || is_rounding(e, node->c);
     bool sum = is_word(node, "add") || is_word(node, "sub");
     if (e->function) return sum || is_word(node, "mul") || is_word(node, "div");
-    return sum && !is_word(at(e, node->a), "mul") && !is_word(at(e, node->b), "mul");
+    if (!sum) return false;
+    return is_rounding(e, node->a) || is_rounding(e, node->b) ||
+           !(is_word(at(e, node->a), "mul") || is_word(at(e, node->b), "mul"));
 }
 
 /* The first operand, hidden where all are constants; alone: nothing but a comma stands next to it. */
@@ -227,7 +238,7 @@ static void put_truths(kni_ir_emitter *e, const kni_ir_node *node, const char *s
     kni_wgsl_value(e, node->b);
 }
 
-void kni_wgsl_definition(kni_ir_emitter *e, kni_ir_id id)
+static void put_plain(kni_ir_emitter *e, kni_ir_id id)
 {
     const kni_ir_node *node = at(e, id);
     switch (node->code) {
@@ -238,10 +249,7 @@ void kni_wgsl_definition(kni_ir_emitter *e, kni_ir_id id)
         put_element(e, node);
         break;
     case KNI_IR_WORD:
-        if (is_kept(e, node)) kni_ir_emit_uses(e, "keep");
-        if (is_kept(e, node)) kni_ir_emit_add(e, "keep(");
         put_word(e, node);
-        if (is_kept(e, node)) kni_ir_emit_add(e, ")");
         break;
     case KNI_IR_FMA:
         put_call(e, node, "fma");
@@ -289,6 +297,15 @@ void kni_wgsl_definition(kni_ir_emitter *e, kni_ir_id id)
     default:
         kni_ir_emit_fail(e, node, "a node is left that was to be expanded");
     }
+}
+
+void kni_wgsl_definition(kni_ir_emitter *e, kni_ir_id id)
+{
+    bool kept = is_kept(e, at(e, id));
+    if (kept) kni_ir_emit_uses(e, "keep");
+    if (kept) kni_ir_emit_add(e, "keep(");
+    put_plain(e, id);
+    if (kept) kni_ir_emit_add(e, ")");
 }
 
 static void put_builtin(kni_ir_emitter *e, const kni_ir_node *node)
