@@ -24,6 +24,7 @@ together "unit tests, asan" $quick scripts/run_units.sh "$root/asan"
 together "opencl:0, a part" env KN_OPENCL_OPTIONS=-cl-opt-disable "$root/release/kiln" conform --device opencl:0 \
     --sample "${KN_OPENCL_SAMPLE:-1}" --seed "$seed"
 together "vulkan:0, a part" $one scripts/vulkan.sh "$root/release" --sample "${KN_VULKAN_SAMPLE:-1}" --seed "$seed"
+together "webgpu:0, a part" $one scripts/webgpu.sh "$root/release" --sample "${KN_WEBGPU_SAMPLE:-1}" --seed "$seed"
 together "unit tests" $quick scripts/run_units.sh "$root/release"
 for device in cpu "autodiff(cpu)"; do
     together "asan tenth: $device" "$root/asan/kiln" conform --device "$device" --sample 10 --seed "$seed"

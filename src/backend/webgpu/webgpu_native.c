@@ -242,12 +242,14 @@ void kni_webgpu_submit(webgpu_port *p)
     native *n = native_of(p);
     if (!n->encoder) return;
     end_pass(n);
+    /* What is wrong with it shows here, and wgpu-native ends the process where it is submitted all the same. */
+    n->api->push_scope(n->device, WG_FILTER_VALIDATION);
     wg_commands commands = n->api->finish(n->encoder, NULL);
+    bool good = end_scope(n, "");
     n->api->release_encoder(n->encoder);
     n->encoder = NULL;
-    if (!commands) return;
-    n->api->submit(n->queue, 1, &commands);
-    n->api->release_commands(commands);
+    if (good && commands) n->api->submit(n->queue, 1, &commands);
+    if (commands) n->api->release_commands(commands);
     /* So that what was freed is given back. */
     if (n->api->poll) (void)n->api->poll(n->device, 0, NULL);
 }
