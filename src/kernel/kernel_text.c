@@ -39,6 +39,16 @@ static const struct {
       .max_workgroup = 256,
       .shared_bytes = 32 << 10,
       .vector_bytes = 16}},
+    {"wgsl",
+     {.dialect = KNI_IR_WGSL,
+      .narrow = true,
+      .no_bytes = true,
+      .no_aliases = true,
+      .atomics = true,
+      .subgroup = 1,
+      .max_workgroup = 256,
+      .shared_bytes = 16 << 10,
+      .vector_bytes = 16}},
 };
 
 static kn_status write_for(kni_ir *ir, const char *target, kni_ir_text *text)
@@ -50,7 +60,7 @@ static kn_status write_for(kni_ir *ir, const char *target, kni_ir_text *text)
         if (s == KN_OK) s = kni_ir_legalise(ir, &targets[i].caps);
         return s == KN_OK ? kni_ir_emit(ir, &targets[i].caps, text) : s;
     }
-    return kni_fail(KN_ERROR_ARGUMENT, "kn_kernel_text: no target '%s': ir, c, cuda or opencl", target);
+    return kni_fail(KN_ERROR_ARGUMENT, "kn_kernel_text: no target '%s': ir, c, cuda, opencl or wgsl", target);
 }
 
 const char *kn_kernel_target(int32_t i) { return i >= 0 && i < KNI_COUNT(targets) ? targets[i].name : NULL; }

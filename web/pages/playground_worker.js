@@ -29,7 +29,9 @@ function operandOf(parameter, { count, fill, dtype }) {
 answerCalls({
   async begin() {
     kn = await kiln({ device: 'cpu' });
-    return { version: kn.version, targets: [...kn.kernelTargets(), 'ir'] };
+    const devices = [{ name: 'cpu', text: 'WebAssembly' }];
+    if (kn.webgpu) devices.push({ name: 'webgpu:0', text: `WebGPU, ${kn.webgpu}` });
+    return { version: kn.version, targets: [...kn.kernelTargets(), 'ir'], devices };
   },
 
   compile({ source, target }) {

@@ -16,8 +16,34 @@ struct kni_module {
     bool items; /* the driver chooses the workgroup */
     uint32_t sizes[SIZES];
     webgpu_handle pipelines[SIZES];
+    uint64_t used; /* the driver's count of launches when it was launched last */
+    kni_module *previous, *next;
     char entry[48];
 };
+
+static void drop_pipelines(webgpu *w, kni_module *m)
+{
+    for (int i = 0; i < SIZES; i++) {
+        if (!m->sizes[i]) continue;
+        kni_webgpu_pipeline_free(w->port, m->pipelines[i]);
+        m->sizes[i] = 0;
+        w->pipelines--;
+    }
+}
+
+/* Drivers take up to megabytes for each pipeline, so there are so many at most: the one that was not launched for longest makes room, and is
+   made again when it is needed. */
+static void make_room(webgpu *w)
+{
+    kni_module *oldest = NULL;
+    if (w->pipelines < WEBGPU_PIPELINES) return;
+    for (kni_module *m = w->modules; m; m = m->next) {
+        bool any = false;
+        for (int i = 0; i < SIZES; i++) any = any || m->sizes[i];
+        if (any && (!oldest || m->used < oldest->used)) oldest = m;
+    }
+    if (oldest) drop_pipelines(w, oldest);
+}
 
 /* What the text says of itself: which buffers it writes, and whether its workgroup is left open. */
 static bool read_text(kni_module *m)
@@ -36,9 +62,11 @@ static bool read_text(kni_module *m)
 static webgpu_handle pipeline_of(webgpu *w, kni_module *m, uint32_t size)
 {
     int i = 0;
+    m->used = ++w->uses;
     if (!m->items) size = 1;
     while (i < SIZES - 1 && m->sizes[i] && m->sizes[i] != size) i++;
     if (m->sizes[i] == size) return m->pipelines[i];
+    make_room(w);
     const webgpu_kernel_text k = {.text = m->text,
                                   .entry = m->entry,
                                   .access = m->access,
@@ -46,7 +74,10 @@ static webgpu_handle pipeline_of(webgpu *w, kni_module *m, uint32_t size)
                                   .width = m->items ? size : 0};
     webgpu_handle made = kni_webgpu_pipeline(w->port, &k);
     if (!made) return 0;
-    if (m->sizes[i]) kni_webgpu_pipeline_free(w->port, m->pipelines[i]);
+    if (m->sizes[i])
+        kni_webgpu_pipeline_free(w->port, m->pipelines[i]);
+    else
+        w->pipelines++;
     m->sizes[i] = size;
     return m->pipelines[i] = made;
 }
@@ -54,8 +85,9 @@ static webgpu_handle pipeline_of(webgpu *w, kni_module *m, uint32_t size)
 void kni_webgpu_unload(kni_driver *d, kni_module *m)
 {
     webgpu *w = kni_webgpu_of(d);
-    for (int i = 0; i < SIZES; i++)
-        if (m->sizes[i]) kni_webgpu_pipeline_free(w->port, m->pipelines[i]);
+    drop_pipelines(w, m);
+    if (m->next) m->next->previous = m->previous;
+    *(m->previous ? &m->previous->next : &w->modules) = m->next;
     if (m->text) kni_free(m->text, m->bytes + 1);
     kni_free(m, sizeof *m);
 }
@@ -75,6 +107,9 @@ kni_module *kni_webgpu_compile(kni_driver *d, const char *text, size_t bytes, co
         (void)kni_fail(KN_ERROR_MEMORY, "%s: no memory for a kernel", w->spec);
         return NULL;
     }
+    m->next = w->modules;
+    if (m->next) m->next->previous = m;
+    w->modules = m;
     memcpy(m->text, text, bytes);
     m->text[bytes] = 0;
     bool fits = read_text(m);
