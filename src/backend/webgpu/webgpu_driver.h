@@ -9,9 +9,10 @@
 
 enum {
     WEBGPU_NUMBERS =
-        256 << 10,         /* bytes for the numbers of launches and small uploads between two submissions */
-    WEBGPU_LAUNCHES = 256, /* between two submissions */
-    WEBGPU_HEADER = 8      /* words before a launch's own numbers (ir/wgsl/wgsl.h) */
+        256 << 10,          /* bytes for the numbers of launches and small uploads between two submissions */
+    WEBGPU_LAUNCHES = 256,  /* between two submissions */
+    WEBGPU_PIPELINES = 200, /* that are kept at once */
+    WEBGPU_HEADER = 8       /* words before a launch's own numbers (ir/wgsl/wgsl.h) */
 };
 
 typedef struct webgpu_memory {
@@ -30,6 +31,9 @@ typedef struct webgpu {
     uint32_t used, launches;
     bool recorded; /* something waits to be submitted */
     webgpu_handle own[WEBGPU_OWN];
+    kni_module *modules; /* all of them */
+    uint32_t pipelines;  /* how many they have */
+    uint64_t uses;
     char spec[16];
 } webgpu;
 
