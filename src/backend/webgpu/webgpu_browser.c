@@ -85,6 +85,7 @@ webgpu_port *kni_webgpu_port_open(int32_t number)
                                 .uniform_alignment = device.uniform_alignment,
                                 .uniform_bytes = device.uniform_bytes};
     p->processors = 16;
+    p->pipelines = 1024;
     p->memory_bytes = INT64_C(2) << 30;
     p->waits = page_waits();
     memcpy(p->description, device.description, sizeof p->description);

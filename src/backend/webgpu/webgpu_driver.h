@@ -9,10 +9,9 @@
 
 enum {
     WEBGPU_NUMBERS =
-        256 << 10,          /* bytes for the numbers of launches and small uploads between two submissions */
-    WEBGPU_LAUNCHES = 256,  /* between two submissions */
-    WEBGPU_PIPELINES = 200, /* that are kept at once */
-    WEBGPU_HEADER = 8       /* words before a launch's own numbers (ir/wgsl/wgsl.h) */
+        256 << 10,         /* bytes for the numbers of launches and small uploads between two submissions */
+    WEBGPU_LAUNCHES = 256, /* between two submissions */
+    WEBGPU_HEADER = 8      /* words before a launch's own numbers (ir/wgsl/wgsl.h) */
 };
 
 typedef struct webgpu_memory {

@@ -36,7 +36,7 @@ static void drop_pipelines(webgpu *w, kni_module *m)
 static void make_room(webgpu *w)
 {
     kni_module *oldest = NULL;
-    if (w->pipelines < WEBGPU_PIPELINES) return;
+    if (w->pipelines < w->port->pipelines) return;
     for (kni_module *m = w->modules; m; m = m->next) {
         bool any = false;
         for (int i = 0; i < SIZES; i++) any = any || m->sizes[i];

@@ -135,6 +135,7 @@ static void describe(webgpu_port *p, const wg_adapter_info *info)
     put_name(&text, info);
     p->processors = info->kind == WG_ADAPTER_CPU ? 4 : info->kind == WG_ADAPTER_INTEGRATED ? 16 : 64;
     p->memory_bytes = INT64_C(4) << 30;
+    p->pipelines = info->kind == WG_ADAPTER_CPU ? 128 : 4096;
 }
 
 static bool open_device(native *n, wg_adapter adapter)

@@ -18,7 +18,7 @@ typedef struct webgpu_limits {
 
 typedef struct webgpu_port {
     webgpu_limits limits;
-    uint32_t processors;
+    uint32_t processors, pipelines; /* pipelines: that may be kept at once */
     int64_t memory_bytes;
     char description[128];
     bool waits; /* may wait for the device: not in a browser */
