@@ -19,7 +19,7 @@ globalThis.onmessage = async ({ data: { names, options, environment } }) => {
     const runtime = new Runtime();
     const gpu = await Gpu.start();
     const wasi = wasiImports(module, runtime, environment, (line) => postMessage({ line }));
-    const ours = memoryFiles(files, () => runtime.memory, ['kiln', 'conform', ...options]);
+    const ours = memoryFiles(files, () => runtime.memory, ['kiln', ...options]);
     for (const [name, call] of Object.entries(ours)) if (name in wasi) wasi[name] = call;
     const instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi, webgpu: webgpuImports(runtime, gpu) });
     runtime.memory = instance.exports.memory;

@@ -169,6 +169,14 @@ kn_status kni_webgpu_dispatch(webgpu *w, webgpu_handle pipeline, const webgpu_ha
     return s;
 }
 
+/* WebGPU refuses a launch that writes a buffer it binds twice; wgpu-native does not look. */
+static bool is_alone(const kni_module *m, const webgpu_handle *buffers, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (buffers[k] == buffers[i] && (m->access[k] == 'w' || m->access[i] == 'w')) return false;
+    return true;
+}
+
 kn_status kni_webgpu_launch(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,
                             uint32_t n_buffers, const void *params, uint32_t param_bytes)
 {
@@ -180,6 +188,11 @@ kn_status kni_webgpu_launch(kni_driver *d, kni_module *m, const kni_launch_shape
                         m->n_buffers, n_buffers);
     webgpu_handle pipeline = pipeline_of(w, m, shape->workgroup);
     if (!pipeline) return KN_ERROR_INTERNAL;
-    for (uint32_t i = 0; i < n_buffers; i++) handles[i] = ((const webgpu_memory *)buffers[i])->buffer;
+    for (uint32_t i = 0; i < n_buffers; i++) {
+        handles[i] = ((const webgpu_memory *)buffers[i])->buffer;
+        if (!is_alone(m, handles, i))
+            return kni_fail(KN_ERROR_INTERNAL, "%s: the kernel %s is given a buffer twice that it writes",
+                            w->spec, m->entry);
+    }
     return kni_webgpu_dispatch(w, pipeline, handles, n_buffers, shape->groups, params, param_bytes);
 }
