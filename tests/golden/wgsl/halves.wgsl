@@ -80,15 +80,15 @@ fn kn_halves(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocat
     let t3 = bitcast<f32>(user_kni_soft_f32_f16(user_kni_soft_f16_f32(t2)));
     let t4 = item + numbers[3].z;
     let t5 = (t4 & 1u) * 16u;
-    let t6 = user_kni_soft_bf16_f32(bitcast<u32>(t3)) << t5;
-    let t7 = t4 >> 1u;
-    var v1: u32 = atomicLoad(&u_y[t7]);
+    let t6 = t4 >> 1u;
+    let t7 = user_kni_soft_bf16_f32(bitcast<u32>(t3)) << t5;
+    var v1: u32 = atomicLoad(&u_y[t6]);
     let t8 = ~(65535u << t5);
     loop {
         let t9 = v1;
         var t10: u32;
         loop {
-            let seen1 = atomicCompareExchangeWeak(&u_y[t7], t9, (t9 & t8) | t6);
+            let seen1 = atomicCompareExchangeWeak(&u_y[t6], t9, (t9 & t8) | t7);
             t10 = seen1.old_value;
             if (seen1.exchanged || seen1.old_value != t9) { break; }
         }
@@ -99,15 +99,15 @@ fn kn_halves(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocat
     }
     let t11 = item + numbers[4].x;
     let t12 = (t11 & 3u) * 8u;
-    let t13 = select(0u, 1u, t3 > 0.5f) << t12;
-    let t14 = t11 >> 2u;
-    var v2: u32 = atomicLoad(&u_t[t14]);
+    let t13 = t11 >> 2u;
+    let t14 = select(0u, 1u, t3 > 0.5f) << t12;
+    var v2: u32 = atomicLoad(&u_t[t13]);
     let t15 = ~(255u << t12);
     loop {
         let t16 = v2;
         var t17: u32;
         loop {
-            let seen2 = atomicCompareExchangeWeak(&u_t[t14], t16, (t16 & t15) | t13);
+            let seen2 = atomicCompareExchangeWeak(&u_t[t13], t16, (t16 & t15) | t14);
             t17 = seen2.old_value;
             if (seen2.exchanged || seen2.old_value != t16) { break; }
         }

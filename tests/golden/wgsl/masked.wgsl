@@ -67,15 +67,15 @@ fn kn_masked(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocat
     if (t9 != (-1.0f)) {
         let t11 = user_kni_soft_i64_f32(bitcast<u32>(t9));
         let t12 = (t10 & 3u) * 8u;
-        let t13 = (t11.x & 255u) << t12;
-        let t14 = t10 >> 2u;
-        var v2: u32 = atomicLoad(&u_z[t14]);
+        let t13 = t10 >> 2u;
+        let t14 = (t11.x & 255u) << t12;
+        var v2: u32 = atomicLoad(&u_z[t13]);
         let t15 = ~(255u << t12);
         loop {
             let t16 = v2;
             var t17: u32;
             loop {
-                let seen1 = atomicCompareExchangeWeak(&u_z[t14], t16, (t16 & t15) | t13);
+                let seen1 = atomicCompareExchangeWeak(&u_z[t13], t16, (t16 & t15) | t14);
                 t17 = seen1.old_value;
                 if (seen1.exchanged || seen1.old_value != t16) { break; }
             }

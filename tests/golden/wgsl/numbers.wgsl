@@ -319,15 +319,15 @@ fn kn_numbers(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invoca
     let t18 = item + numbers[4].z;
     let t19 = user_kni_soft_i64_f64(t17.x, t17.y);
     let t20 = (t18 & 1u) * 16u;
-    let t21 = (t19.x & 65535u) << t20;
-    let t22 = t18 >> 1u;
-    var v1: u32 = atomicLoad(&u_h[t22]);
+    let t21 = t18 >> 1u;
+    let t22 = (t19.x & 65535u) << t20;
+    var v1: u32 = atomicLoad(&u_h[t21]);
     let t23 = ~(65535u << t20);
     loop {
         let t24 = v1;
         var t25: u32;
         loop {
-            let seen1 = atomicCompareExchangeWeak(&u_h[t22], t24, (t24 & t23) | t21);
+            let seen1 = atomicCompareExchangeWeak(&u_h[t21], t24, (t24 & t23) | t22);
             t25 = seen1.old_value;
             if (seen1.exchanged || seen1.old_value != t24) { break; }
         }
