@@ -155,6 +155,13 @@ static void put_word(kni_ir_emitter *e, const kni_ir_node *node)
     const word_row *row = row_of(node);
     bool truth = kni_is_bool(at(e, node->a)->type.dtype);
     const char *text = !row ? NULL : truth ? row->truth : row->number;
+    if (text && is_word(node, "ne") && kni_is_float(at(e, node->a)->type.dtype)) {
+        /* True with a NaN, which `!=` is not in all compilers. */
+        kni_ir_emit_add(e, "!(");
+        put_infix(e, node, "==");
+        kni_ir_emit_add(e, ")");
+        return;
+    }
     if (!text) {
         kni_ir_emit_fail(e, node, "a word is left that WGSL does not have");
     } else if (row->kind == INFIX) {
