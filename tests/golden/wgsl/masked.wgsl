@@ -64,7 +64,7 @@ fn kn_masked(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocat
     }
     let t9 = v1;
     let t10 = item + numbers[3].z;
-    if (t9 != (-1.0f)) {
+    if (!(t9 == (-1.0f))) {
         let t11 = user_kni_soft_i64_f32(bitcast<u32>(t9));
         let t12 = (t10 & 3u) * 8u;
         let t13 = t10 >> 2u;
