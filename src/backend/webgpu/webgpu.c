@@ -62,6 +62,7 @@ static kni_driver *open_driver(webgpu_port *port, int32_t number)
     w->driver.self = w;
     w->driver.processors = port->processors;
     w->driver.memory_bytes = port->memory_bytes;
+    w->driver.max_bytes = (int64_t)port->limits.buffer_bytes;
     memcpy(w->driver.description, port->description, sizeof w->driver.description);
     find_caps(w);
     w->shadow = kni_allocate(WEBGPU_NUMBERS);

@@ -133,4 +133,4 @@ static kn_status print_wgsl(const kni_ir *ir, const kni_ir_caps *caps, kni_ir_te
     return status;
 }
 
-const kni_dialect kni_dialect_wgsl = {.name = "wgsl", .print = print_wgsl};
+const kni_dialect kni_dialect_wgsl = {.name = "WebGPU", .ending = "wgsl", .print = print_wgsl};
