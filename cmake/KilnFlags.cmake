@@ -46,6 +46,10 @@ if(NOT KN_TESTS_SHARED)
 endif()
 # The line in a message is the user's, never the library's.
 target_compile_definitions(kiln_library_flags INTERFACE KN_NO_SITES=1)
+# Pages have WebGPU through their own (src/backend/webgpu/webgpu_browser.c).
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "wasm" AND KN_PARTS MATCHES "backend/webgpu")
+    target_compile_definitions(kiln_library_flags INTERFACE KN_PAGE_WEBGPU=1)
+endif()
 if(KN_COMPACT)
     target_compile_definitions(kiln_library_flags INTERFACE KN_COMPACT=1)
     target_compile_options(kiln_library_flags INTERFACE -fno-asynchronous-unwind-tables -fno-unwind-tables)

@@ -28,6 +28,7 @@ together "vulkan:0, a part" $one scripts/vulkan.sh "$root/release" --sample "${K
 together "metal:0, a part" $one scripts/metal.sh "$root/release" --sample "${KN_METAL_SAMPLE:-1}" --seed "$seed"
 together "hip:0, a part" $one KN_SEED="$seed" KN_HIP_MOST="${KN_HIP_MOST:-60}" KN_HIP_NUMBERS="--filter softmax --sample 2" \
     scripts/hip.sh "$root/release" --sample 1 --seed "$seed"
+together "webgpu:0, a part" $one scripts/webgpu.sh "$root/release" --sample "${KN_WEBGPU_SAMPLE:-1}" --seed "$seed"
 together "unit tests" $quick scripts/run_units.sh "$root/release"
 for device in cpu "autodiff(cpu)"; do
     together "asan tenth: $device" "$root/asan/kiln" conform --device "$device" --sample 10 --seed "$seed"

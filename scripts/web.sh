@@ -3,7 +3,8 @@
 #   kiln.wasm          everything, one thread
 #   kiln-threads.wasm  the same over shared memory, for node and for pages that are isolated (COOP, COEP)
 #   kiln-small.wasm    what infers a small network: few ops, no gradients, no parsers
-# Usage: scripts/web.sh [threads] [single] [small], all of them by default.
+#   conform (only when asked for): the conformance of kiln for pages, build/web/conform.wasm
+# Usage: scripts/web.sh [threads] [single] [small] [conform], the first three by default.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
@@ -56,6 +57,15 @@ link_small() {
         -o "$package/wasm/kiln-small.wasm"
 }
 
+# The conformance of tools/kiln for pages, over the module's library for one thread: tests/web/test_conform.mjs runs it.
+link_conform() {
+    sources=$(ls tools/kiln/conform_*.c tools/kiln/command_conform.c | grep -v -e conform_c.c -e conform_jobs.c)
+    # shellcheck disable=SC2046,SC2086
+    clang --target=wasm32-wasi -std=c11 -O1 -msimd128 -DKN_NO_SITES -Iinclude -Isrc -Itools/kiln $sources tests/web/conform_main.c \
+        "$root/web-single/libkiln.a" -Wl,--gc-sections,--strip-all,-z,stack-size=4194304,--max-memory=2147483648 \
+        -o "$root/web/conform.wasm"
+}
+
 build() { # build NAME PRESET
     scripts/build.sh "$2"
     "link_$1"
@@ -69,6 +79,7 @@ for module in ${*:-threads single small}; do
     single) build single web-single kiln.wasm ;;
     threads) build threads web-threads kiln-threads.wasm ;;
     small) build small web-small kiln-small.wasm ;;
-    *) echo "web: there is no module '$module'; there are single, threads and small" >&2 && exit 2 ;;
+    conform) scripts/build.sh web-single && link_conform ;;
+    *) echo "web: there is no module '$module'; there are single, threads, small and conform" >&2 && exit 2 ;;
     esac
 done

@@ -29,7 +29,7 @@ typedef struct kni_launch_shape {
 enum {
     KNI_SCHED_MAX_KERNELS = 4,
     KNI_SCHED_MAX_BUFFERS = 96,
-    KNI_SCHED_MAX_TEMPS = 4,
+    KNI_SCHED_MAX_TEMPS = 8,
     KNI_SCHED_PARAM_BYTES = 3072,
     KNI_SCHED_SIGNATURE = 6144,
     KNI_SCHED_SOURCES = 256

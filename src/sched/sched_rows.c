@@ -215,13 +215,19 @@ static bool choose(kni_work *w)
     return true;
 }
 
-/* ---- temporaries: a region for each reduction, [part][row] or [workgroup][place] */
+/* ---- temporaries: a region for each reduction, [part][row] or [workgroup][place]. Regions share memory where it may be bound twice. */
 
 static uint8_t region(kni_work *w, int dtype, int64_t count)
 {
-    int64_t bytes = kni_bytes_of(dtype), start = (w->temp_bytes + 255) / 256 * 256;
-    int buffer = kni_work_buffer_add(w, KNI_SCHED_TEMP, dtype, KNI_IR_READ | KNI_IR_WRITE, start / bytes);
-    w->temp_bytes = start + bytes * count;
+    if (!w->n_temps || w->target->caps->no_aliases) {
+        if (w->n_temps == KNI_SCHED_MAX_TEMPS) return (uint8_t)(kni_work_fail(w) + 1);
+        w->n_temps++;
+    }
+    int last = w->n_temps - 1;
+    int64_t bytes = kni_bytes_of(dtype), start = (w->temp_bytes[last] + 255) / 256 * 256;
+    int buffer = kni_work_buffer_add(w, KNI_SCHED_TEMP | (uint32_t)last, dtype, KNI_IR_READ | KNI_IR_WRITE,
+                                     start / bytes);
+    w->temp_bytes[last] = start + bytes * count;
     return (uint8_t)(buffer + 1);
 }
 
@@ -292,8 +298,8 @@ kn_status kni_sched_rows(kni_work *w, kni_sched *sched)
     if (w->parts > 1 || w->form == KNI_ROWS_COLUMNS) {
         add_regions(w);
         kernels = w->form == KNI_ROWS_COLUMNS ? 2 : w->n_stages + 1;
-        sched->n_temps = 1;
-        sched->temp_bytes[0] = (size_t)w->temp_bytes;
+        sched->n_temps = w->n_temps;
+        for (int i = 0; i < w->n_temps; i++) sched->temp_bytes[i] = (size_t)w->temp_bytes[i];
     }
     if (w->failed || kernels > KNI_SCHED_MAX_KERNELS) return KN_ERROR_UNSUPPORTED;
     kni_work_set_modes(w);

@@ -168,7 +168,8 @@ typedef struct kni_work {
     uint8_t pass;       /* which kernel of the group this is */
     int64_t part_width; /* places of a part */
     uint16_t rows_number, width_number, part_number, parts_number;
-    int64_t temp_bytes;
+    int64_t temp_bytes[KNI_SCHED_MAX_TEMPS];
+    int n_temps;
     uint16_t same[KNI_WORK_SAME_NODES];
     uint16_t first_numbers[KNI_WORK_UPDATES];       /* the first number's node, by record */
     uint16_t shares[KNI_WORK_UPDATES];              /* 1 + the record whose numbers it has, 0: its own */

@@ -74,6 +74,17 @@ static const kni_ir_caps caps_narrow = {.dialect = KNI_IR_OPENCL,
                                         .shared_bytes = 32768,
                                         .max_buffers = 8,
                                         .vector_bytes = 16};
+static const kni_ir_caps caps_wgsl = {.dialect = KNI_IR_WGSL,
+                                      .narrow = true,
+                                      .no_bytes = true,
+                                      .no_aliases = true,
+                                      .atomics = true,
+                                      .subgroup = 1,
+                                      .max_workgroup = 256,
+                                      .shared_bytes = 16384,
+                                      .max_buffers = 8,
+                                      .param_bytes = 16384,
+                                      .vector_bytes = 16};
 static const kni_ir_caps caps_narrow_c = {.dialect = KNI_IR_C,
                                           .no_bytes = true,
                                           .atomics = true,
@@ -102,7 +113,8 @@ static const struct {
     const char *folder, *ending;
     const kni_ir_caps *caps;
 } dialects[] = {{"c", "txt", &caps_c},         {"cuda", "cu", &caps_cuda},     {"opencl", "cl", &caps_opencl},
-                {"metal", "msl", &caps_metal}, {"narrow", "cl", &caps_narrow}, {"hip", "hip", &caps_hip}};
+                {"metal", "msl", &caps_metal}, {"narrow", "cl", &caps_narrow}, {"hip", "hip", &caps_hip},
+                {"wgsl", "wgsl", &caps_wgsl}};
 enum { GOLDEN = sizeof dialects / sizeof *dialects };
 
 /* What has no narrow form: an atomic of 64 bits whose old value is wanted. */

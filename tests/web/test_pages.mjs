@@ -22,7 +22,7 @@ const facts = new Facts(options.includes('--train') ? 900000 : 300000);
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'kiln-pages-'));
 const { server, address } = await serve({ port: 0, root });
 const plain = await serve({ port: 0, root, isolated: false });
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--enable-unsafe-webgpu'] });
 
 /** A page in a profile of its own; what it asks of anybody else, and failures that it does not show, are faults. */
 async function open(name, { from = address, viewport = { width: 1100, height: 800 }, scheme = 'light', block } = {}) {
@@ -209,6 +209,24 @@ await facts.check('kernels: an example is parsed, printed and run; mistakes are 
     await page.selectOption('#example', name);
     await becomes(page, 'status', /It is right/);
   }
+  await close(page);
+});
+
+await facts.check('kernels: one runs on WebGPU, and its WGSL is shown', async () => {
+  const page = await open('playground.html');
+  await becomes(page, 'status', /It is right/);
+  await page.selectOption('#target', 'wgsl');
+  await becomes(page, 'text', /@compute @workgroup_size/);
+  await page.selectOption('#device', 'webgpu:0');
+  await page.selectOption('#fill-x', 'ramp');
+  await page.click('#run');
+  await becomes(page, 'results', /0, 2\.5000, 5/);
+  await picture(page, 'webgpu');
+  await page.uncheck('#checked');
+  await page.selectOption('#example', 'softsign');
+  await becomes(page, 'status', /It is right/);
+  await page.click('#run');
+  await becomes(page, 'results', /result/);
   await close(page);
 });
 

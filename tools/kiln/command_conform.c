@@ -36,7 +36,8 @@ static bool wanted(const kiln_run *run, const kiln_case *c)
     if (run->sample >= 100) return true;
     uint64_t hash = hash_text(c->op, UINT64_C(0xCBF29CE484222325) ^ run->seed);
     hash = kiln_mix(hash_text(c->name, hash) + (uint64_t)c->dtype);
-    return (int)(hash % 100) < run->sample;
+    /* Of a part of a percent: among the cases of that percent. */
+    return (int)(hash % 100) < run->sample && (!run->permille || (int)(hash / 100 % 1000) < run->permille);
 }
 
 bool kiln_first_time(kiln_run *run, const char *op, kn_dtype dtype)
@@ -282,6 +283,10 @@ static int parse(kiln_run *run, int count, char **arguments)
     }
     char *end = NULL;
     if (sample) run->sample = (int)strtol(sample, &end, 10);
+    if (sample && *end == '.' && !run->sample) {
+        run->permille = (int)(strtod(sample, &end) * 1000 + 0.5);
+        run->sample = run->permille > 0;
+    }
     if (sample && (*end || end == sample || run->sample < 1 || run->sample > 100))
         return kiln_usage_error("--sample is a percentage from 1 to 100, not '%s'", sample);
     if (seed) run->seed = strtoull(seed, &end, 10);

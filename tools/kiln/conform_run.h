@@ -36,8 +36,9 @@ typedef struct kiln_run {
     kn_device device, oracle; /* oracle: the reference, or the CPU when the reference itself is tested */
     const char *spec, *filter, *data, *refused;
     bool verbose, list, coverage, tapes, self_test, write_refused;
-    bool as_c;  /* cases run as programs that were written as C and compiled */
-    int sample; /* percent */
+    bool as_c;    /* cases run as programs that were written as C and compiled */
+    int sample;   /* percent */
+    int permille; /* of that one percent; 0: all of it */
     int part,
         parts; /* one of so many processes, each of which runs the ops that it was the first to come to; parts 0: all */
     struct kiln_claims *claims; /* of all of them */

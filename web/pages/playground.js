@@ -66,7 +66,8 @@ function whatIsGiven() {
       inputs[name] = { count: countOf(`count-${name}`, name), fill: element(`fill-${name}`).value, dtype: element(`dtype-${name}`)?.value };
     else if (role === 'number') numbers[name] = numbersOf(name, count);
   }
-  return { source: element('source').value, inputs, numbers, items: countOf('items', 'items'), checked: element('checked').checked };
+  return { source: element('source').value, inputs, numbers, items: countOf('items', 'items'), checked: element('checked').checked,
+    device: element('device').value };
 }
 
 const compile = guarded(async () => {
@@ -122,7 +123,9 @@ element('run').addEventListener('click', guarded(async () => {
   }
 }));
 
-function begun({ version, targets }) {
+function begun({ version, targets, devices }) {
+  const device = element('device').value;
+  element('device').replaceChildren(...devices.map(({ name, text }) => new Option(text, name, false, name === device)));
   const chosen = element('target').value;
   element('target').replaceChildren(...targets.map((name) => new Option(name, name, false, name === chosen)));
   element('about').textContent = `Kiln ${version}. The language is described in docs/kernel-language.md.`;

@@ -29,7 +29,9 @@ function operandOf(parameter, { count, fill, dtype }) {
 answerCalls({
   async begin() {
     kn = await kiln({ device: 'cpu' });
-    return { version: kn.version, targets: [...kn.kernelTargets(), 'ir'] };
+    const devices = [{ name: 'cpu', text: 'WebAssembly' }];
+    if (kn.webgpu) devices.push({ name: 'webgpu:0', text: `WebGPU, ${kn.webgpu}` });
+    return { version: kn.version, targets: [...kn.kernelTargets(), 'ir'], devices };
   },
 
   compile({ source, target }) {
@@ -44,13 +46,17 @@ answerCalls({
   },
 
   /** inputs: count, fill and dtype of each `in` and `inout` buffer by name; numbers by name. */
-  async run({ source, inputs, numbers, items, checked }) {
+  async run({ source, inputs, numbers, items, checked, device }) {
     const begin = performance.now();
+    kn.use(device);
     const results = kn.scope(() => withKernel(source, (kernel) => {
       const buffers = kernel.parameters.filter((p) => p.role === 'in' || p.role === 'inout');
       const temps = kernel.parameters.filter((p) => p.role === 'temp').map(() => Math.max(...Object.values(inputs).map((i) => i.count), 1));
       const operands = buffers.map((p) => operandOf(p, inputs[p.name]));
-      const made = kernel.run(operands, { numbers, items, checked, temps: temps.length ? temps : undefined });
+      const how = { numbers, items, temps: temps.length ? temps : undefined };
+      // The interpreter that finds mistakes runs on the CPU: first there, then on the device.
+      const first = checked ? kernel.run(operands, { ...how, checked }) : null;
+      const made = first && device === 'cpu' ? first : kernel.run(operands, how);
       const names = [...kernel.parameters.filter((p) => p.role === 'inout'), ...kernel.parameters.filter((p) => p.role === 'out')];
       return { given: operands, made, names };
     }));

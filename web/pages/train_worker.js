@@ -107,7 +107,9 @@ answerCalls({
     kn = await kiln({ threads: 'auto' });
     test = await loadDigits('t10k');
     const how = kn.threads > 1 ? `WebAssembly, ${kn.threads} threads` : 'WebAssembly, one thread';
-    return { version: kn.version, threads: kn.threads, devices: [{ name: 'autodiff(cpu)', text: how }] };
+    const devices = [{ name: 'autodiff(cpu)', text: how }];
+    if (kn.webgpu) devices.push({ name: 'autodiff(fusion(webgpu:0))', text: `WebGPU, ${kn.webgpu}` });
+    return { version: kn.version, threads: kn.threads, devices };
   },
 
   async train(settings) {

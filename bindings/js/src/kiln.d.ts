@@ -26,6 +26,8 @@ export interface KilnOptions {
   /** A module of your own: its address or its bytes. */
   wasm?: string | URL | ArrayBuffer | Uint8Array;
   seed?: number | bigint;
+  /** false: the browser's WebGPU is left alone. */
+  gpu?: boolean;
   /** The most bytes that threads may share: 2 GiB unless it is told. */
   memory?: number;
   /** Variables such as KN_REPRODUCIBLE. */
@@ -128,6 +130,9 @@ export declare class Kiln extends Ops {
   private constructor();
   readonly version: string;
   readonly threads: number;
+  /** What the device 'webgpu:0' is; null where the browser gives none, and webgpuMissing says why. */
+  readonly webgpu: string | null;
+  readonly webgpuMissing: string | null;
   readonly device: string;
   /** The memory of the module. */
   readonly bytes: number;

@@ -24,7 +24,7 @@ function chooseThreads(threads) {
 }
 
 /** Loads the library. options: threads (a number, or 'auto'), device ('autodiff(cpu)'), build ('full' or 'small'), wasm (a URL of your
-    own or bytes), seed, log. */
+    own or bytes), gpu (false: WebGPU is left alone), seed, log. */
 export async function kiln(options = {}) {
   const threads = options.build === 'small' ? 1 : chooseThreads(options.threads);
   const file = options.build === 'small' ? 'kiln-small.wasm' : threads > 1 ? 'kiln-threads.wasm' : 'kiln.wasm';
@@ -53,6 +53,9 @@ export class Kiln extends Ops {
   get version() { return this.runtime.text(this.runtime.exports.kn_version()); }
   get threads() { return this.runtime.workers.length + 1; }
   get bytes() { return this.runtime.memory.buffer.byteLength; }
+  /** What the device 'webgpu:0' is, and null where the browser gives none; webgpuMissing says why. */
+  get webgpu() { return this.runtime.gpu?.about?.description ?? null; }
+  get webgpuMissing() { return this.webgpu ? null : this.runtime.gpu?.missing ?? 'the library was loaded without it'; }
 
   /** Ends the library and its threads; nothing of it can be used afterwards. */
   end() {

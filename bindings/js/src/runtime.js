@@ -2,6 +2,7 @@
 
 import { wasiImports } from './wasi.js';
 import { startThreads } from './threads.js';
+import { Gpu, webgpuImports } from './webgpu.js';
 
 const STACK_OF_A_THREAD = 1 << 18;
 const PAGE = 1 << 16;
@@ -37,24 +38,32 @@ export function canShareMemory() {
   return typeof SharedArrayBuffer !== 'undefined' && (isNode || globalThis.crossOriginIsolated === true);
 }
 
-// The thread of a page may not; workers and node may.
-function maySleep() {
+let sleeps;
+
+/** Whether this thread may wait: that of a page may not; workers and node may. */
+export function maySleep() {
   try {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0);
-    return true;
+    sleeps ??= Boolean(Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0));
   } catch {
-    return false;
+    sleeps = false;
   }
+  return sleeps;
 }
 
 export class Runtime {
-  static async load({ wasm, threads = 1, memory: limit = 2 ** 31, environment = {}, log = console.warn }) {
+  static async load({ wasm, threads = 1, memory: limit = 2 ** 31, environment = {}, log = console.warn, gpu = !isNode }) {
     const module = await WebAssembly.compile(await bytesOf(wasm));
     const wanted = WebAssembly.Module.imports(module);
+    const takesGpu = wanted.some((entry) => entry.module === 'webgpu');
     const shared = wanted.some((entry) => entry.module === 'env' && entry.name === 'memory');
     const runtime = new Runtime();
     runtime.memory = shared ? new WebAssembly.Memory({ initial: 512, maximum: limit / PAGE, shared: true }) : null;
-    runtime.imports = { env: { memory: runtime.memory }, wasi_snapshot_preview1: wasiImports(module, runtime, environment, log) };
+    runtime.gpu = takesGpu && gpu ? await Gpu.start() : null;
+    runtime.imports = {
+      env: { memory: runtime.memory },
+      wasi_snapshot_preview1: wasiImports(module, runtime, environment, log),
+      webgpu: takesGpu ? webgpuImports(runtime, runtime.gpu) : {},
+    };
     const instance = await WebAssembly.instantiate(module, runtime.imports);
     runtime.exports = instance.exports;
     runtime.memory ??= instance.exports.memory;
@@ -158,6 +167,7 @@ export class Runtime {
   end() {
     for (const worker of this.workers) worker.terminate();
     this.workers = [];
+    this.gpu?.end();
     this.exports = null;
   }
 }

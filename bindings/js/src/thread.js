@@ -2,7 +2,8 @@
 
 async function begin({ module, memory, stack, locals }, tell) {
   const nothing = () => 52;
-  const imports = { env: { memory }, wasi_snapshot_preview1: new Proxy({}, { get: () => nothing }) };
+  const none = new Proxy({}, { get: () => nothing });
+  const imports = { env: { memory }, wasi_snapshot_preview1: none, webgpu: none };
   const { exports } = await WebAssembly.instantiate(module, imports);
   exports.__stack_pointer.value = stack;
   exports.__wasm_init_tls(locals);

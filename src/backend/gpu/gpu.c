@@ -15,10 +15,29 @@
 #include <string.h>
 
 /* How often this process was forked from one that had opened a device: a child must not use it. */
+#if KNI_THREADS
 static _Atomic uint32_t forks;
 static void count_fork(void) { atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed); }
-static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, count_fork); }
+static void watch_once(void) { (void)pthread_atfork(NULL, NULL, count_fork); }
+static void watch_forks(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_once);
+}
 static uint32_t forks_now(void) { return atomic_load_explicit(&forks, memory_order_relaxed); }
+static void init_lock(kni_gpu *g)
+{
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&g->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+#else
+static void watch_forks(void) {}
+static uint32_t forks_now(void) { return 0; }
+static void init_lock(kni_gpu *g) { (void)g; }
+#endif
 
 kn_status kni_gpu_usable(kni_gpu *g)
 {
@@ -272,15 +291,6 @@ static struct {
     kni_gpu *gpu;
 } opened[MAX_OPEN];
 
-static void init_lock(kni_gpu *g)
-{
-    pthread_mutexattr_t recursive;
-    pthread_mutexattr_init(&recursive);
-    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&g->lock, &recursive);
-    pthread_mutexattr_destroy(&recursive);
-}
-
 /* In the child: the parent's devices are refused, each under its lock. */
 static void forked(void)
 {
@@ -298,7 +308,7 @@ static void forget(const kni_gpu *g)
 
 void kni_gpu_destroy(kni_gpu *g)
 {
-    pthread_mutex_destroy(&g->lock);
+    kni_gpu_mutex_destroy(&g->lock);
     kni_free(g, sizeof *g);
 }
 
@@ -360,8 +370,7 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     g->driver = driver;
     driver->owner = g;
     driver->make_room = give_room;
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
+    watch_forks();
     g->forks = forks_now();
     g->epoch = 1;
     const char *tf32 = kni_environment("KN_TF32");
@@ -418,7 +427,7 @@ kn_backend *kni_gpu_open_numbered(const char *kind, const char *argument, int32_
     }
     kn_backend *b = NULL;
     int free_place = -1;
-    static kni_life_hook hook = {.forked = forked};
+    static kni_life_hook hook = {.forked = KNI_IN_CHILD(forked)};
     kni_life_watch(&hook);
     kni_guard_lock(&list_lock);
     for (int i = MAX_OPEN - 1; i >= 0; i--) {

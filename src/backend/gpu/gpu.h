@@ -3,10 +3,10 @@
 #define KNI_GPU_H
 
 #include "backend/gpu/driver.h"
+#include "backend/gpu/gpu_lock.h"
 #include "core/error.h"
 #include "core/storage.h"
 #include "ops/record.h"
-#include <pthread.h>
 
 enum {
     KNI_GPU_CELLS = 64,    /* fault cells that may be waited for at once */
@@ -52,9 +52,9 @@ typedef struct kni_gpu_recording kni_gpu_recording;
 struct kni_gpu {
     kn_backend backend; /* first, so that the backend's address is the device's */
     kni_driver *driver;
-    pthread_mutex_t lock; /* recursive: lowering comes back */
-    uint32_t forks;       /* of the process when it was opened: a forked child must not touch the device */
-    bool closed;          /* to be freed with its last block */
+    kni_gpu_mutex lock; /* recursive: lowering comes back */
+    uint32_t forks;     /* of the process when it was opened: a forked child must not touch the device */
+    bool closed;        /* to be freed with its last block */
     bool lost;
     bool tf32; /* products of f32 may round their operands to 10 bits */
     char lost_text[256];
@@ -87,8 +87,8 @@ struct kni_gpu {
 };
 
 static inline kni_gpu *kni_gpu_of(kn_backend *b) { return (kni_gpu *)b; }
-static inline void kni_gpu_lock(kni_gpu *g) { pthread_mutex_lock(&g->lock); }
-static inline void kni_gpu_unlock(kni_gpu *g) { pthread_mutex_unlock(&g->lock); }
+static inline void kni_gpu_lock(kni_gpu *g) { kni_gpu_mutex_lock(&g->lock); }
+static inline void kni_gpu_unlock(kni_gpu *g) { kni_gpu_mutex_unlock(&g->lock); }
 static inline kni_gpu_block *kni_gpu_block_of(const kni_storage *s) { return s->data; }
 static inline bool kni_gpu_contiguous(const kni_tensor *x)
 {

@@ -140,7 +140,7 @@ static void *allocate_again(kni_gpu *g, size_t room, bool *lost)
 static kni_gpu_block *take(kni_gpu *g, size_t bytes)
 {
     size_t room;
-    if (bytes > (size_t)1 << 46) return no_memory(g, bytes);
+    if ((uint64_t)bytes > UINT64_C(1) << 46) return no_memory(g, bytes);
     uint32_t c = class_of(bytes, &room);
     if (g->exact) room = bytes ? bytes : 1;
     size_t most = g->driver->max_bytes ? (size_t)g->driver->max_bytes : SIZE_MAX;

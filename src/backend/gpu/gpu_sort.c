@@ -79,23 +79,38 @@ typedef struct tiles {
     const kni_gpu_pick *direct;
 } tiles;
 
+/* What stands for buffers that a launch does not use: one that is bound anyhow, or ones of their own where none may be bound twice. */
+static kn_status find_spare(kni_gpu_lines *l, kni_gpu_block **spare)
+{
+    kn_status s = KN_OK;
+    spare[0] = spare[1] = l->block;
+    for (int i = 0; i < 2 && s == KN_OK && l->gpu->driver->caps.no_aliases; i++) {
+        s = take_block(l, &l->spare[i], 1);
+        spare[i] = l->spare[i];
+    }
+    return s;
+}
+
 static kn_status sort_tiles(kni_gpu_lines *l, const tiles *t)
 {
+    kni_gpu_block *spare[2];
+    kn_status s = find_spare(l, spare);
+    if (s) return s;
     int64_t segment = segment_of(l, t->n), parts = pieces(t->n, l->tile), per = l->tile / segment;
     bool keys = t->from != NULL;
     const kni_gpu_pick *d = t->direct;
-    kni_gpu_block *x = keys ? t->from : l->block, *unused = l->block;
+    kni_gpu_block *x = keys ? t->from : l->block;
     kni_gpu_call call = {.kernel = l->tile > TILE ? "sort_large_tiles" : "sort_tiles",
                          .n_buffers = 4,
                          .storage = {keys ? KN_U64 : (uint8_t)l->raw, KN_U64, (uint8_t)l->raw, KN_I64},
-                         .blocks = {x, t->to, unused, unused},
+                         .blocks = {x, t->to, spare[0], spare[1]},
                          .offsets = {keys ? 0 : l->offset},
                          .n_numbers = 13,
                          .numbers = {l->lines, t->n, keys ? 1 : l->inner, parts, segment, t->keep, t->row,
                                      d != NULL, d ? d->first : 0, keys ? KNI_GPU_KEYS : l->order,
                                      (int64_t)l->half, (int64_t)l->infinity, l->descending}};
     if (d) {
-        call.blocks[1] = l->block;
+        call.blocks[1] = spare[0];
         call.blocks[2] = kni_gpu_block_of(d->values->storage);
         call.blocks[3] = kni_gpu_block_of(d->positions->storage);
         call.numbers[5] = d->n;
@@ -256,7 +271,7 @@ kn_status kni_gpu_lines_place(kni_gpu_lines *l, const kni_gpu_pick *pick, bool p
 
 void kni_gpu_lines_end(kni_gpu_lines *l)
 {
-    kni_gpu_block *all[] = {l->keys[0], l->keys[1], l->keys[2], l->cuts, l->made};
+    kni_gpu_block *all[] = {l->keys[0], l->keys[1], l->keys[2], l->cuts, l->made, l->spare[0], l->spare[1]};
     for (int i = 0; i < KNI_COUNT(all); i++)
         if (all[i]) kni_gpu_give(all[i]);
 }

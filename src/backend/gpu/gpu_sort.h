@@ -24,6 +24,7 @@ typedef struct kni_gpu_lines {
     kni_gpu_block *block, *made; /* of x; made: a copy of it */
     int64_t offset;
     kni_gpu_block *keys[3], *cuts;
+    kni_gpu_block *spare[2];         /* for buffers that a launch does not use */
     kni_gpu_block *sorted, *earlier; /* among the keys; earlier NULL: places are those of x */
     int64_t row;                     /* keys of a line in `sorted` */
     int cell;
