@@ -23,12 +23,12 @@ together "unit tests, asan" $quick scripts/run_units.sh "$root/asan"
 # PoCL takes a good part of a second for each kernel, so it gets a small seeded part; without optimisation it is as right.
 together "opencl:0, a part" env KN_OPENCL_OPTIONS=-cl-opt-disable "$root/release/kiln" conform --device opencl:0 \
     --sample "${KN_OPENCL_SAMPLE:-1}" --seed "$seed"
-together "vulkan:0, a part" $one scripts/vulkan.sh "$root/release" --sample "${KN_VULKAN_SAMPLE:-1}" --seed "$seed"
+together "vulkan:0, a part" $one scripts/vulkan.sh "$root/release" --sample "${KN_VULKAN_SAMPLE:-0.2}" --seed "$seed"
 # Over the stand-in for Metal clang compiles each kernel by itself, which takes longer than running it.
-together "metal:0, a part" $one scripts/metal.sh "$root/release" --sample "${KN_METAL_SAMPLE:-1}" --seed "$seed"
+together "metal:0, a part" $one scripts/metal.sh "$root/release" --sample "${KN_METAL_SAMPLE:-0.3}" --seed "$seed"
 together "hip:0, a part" $one KN_SEED="$seed" KN_HIP_MOST="${KN_HIP_MOST:-60}" KN_HIP_NUMBERS="--filter softmax --sample 2" \
     scripts/hip.sh "$root/release" --sample 1 --seed "$seed"
-together "webgpu:0, a part" $one scripts/webgpu.sh "$root/release" --sample "${KN_WEBGPU_SAMPLE:-1}" --seed "$seed"
+together "webgpu:0, a part" $one scripts/webgpu.sh "$root/release" --sample "${KN_WEBGPU_SAMPLE:-0.2}" --seed "$seed"
 together "unit tests" $quick scripts/run_units.sh "$root/release"
 for device in cpu "autodiff(cpu)"; do
     together "asan tenth: $device" "$root/asan/kiln" conform --device "$device" --sample 10 --seed "$seed"

@@ -329,6 +329,7 @@ int kiln_command_conform(int count, char **arguments)
     if (good && !run.list) {
         if (run.own_tolerance)
             printf("%lld cases have a tolerance of their own\n", (long long)run.own_tolerance);
+        if (run.lacking) printf("%lld checks are none of a device without f64\n", (long long)run.lacking);
         printf("%lld skipped, %lld fell back\n", (long long)run.skipped, (long long)run.fell_back);
         if (!run.passed && !run.failed)
             printf(

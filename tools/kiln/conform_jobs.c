@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNTS = 5, CLAIMS = 4096 };
+enum { COUNTS = 6, CLAIMS = 4096 };
 
 /* Which process runs an op, one more than its number; ops that share a place share the process. In memory of all. */
 struct kiln_claims {
@@ -29,7 +29,8 @@ bool kiln_claim(const kiln_run *run, uint64_t hash)
 
 static void counts_of(const kiln_run *run, int64_t *counts)
 {
-    const int64_t now[COUNTS] = {run->passed, run->failed, run->skipped, run->fell_back, run->own_tolerance};
+    const int64_t now[COUNTS] = {run->passed,    run->failed,        run->skipped,
+                                 run->fell_back, run->own_tolerance, run->lacking};
     memcpy(counts, now, sizeof now);
 }
 
@@ -40,6 +41,7 @@ static void add_counts(kiln_run *run, const int64_t *counts)
     run->skipped += counts[2];
     run->fell_back += counts[3];
     run->own_tolerance += counts[4];
+    run->lacking += counts[5];
 }
 
 static void child(kiln_run *run, int part, int pipe_end, bool (*one)(kiln_run *run))

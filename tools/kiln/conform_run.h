@@ -44,7 +44,8 @@ typedef struct kiln_run {
     struct kiln_claims *claims; /* of all of them */
     uint64_t seed;
     int64_t passed, failed, skipped, fell_back, own_tolerance;
-    int n_ops; /* one more than the highest op number */
+    int64_t lacking; /* checks that the device refused because it has no f64 */
+    int n_ops;       /* one more than the highest op number */
     kiln_spoiled spoiled[KILN_CLASS_COUNT][KILN_SPOIL_COUNT];
     bool *covered;     /* by op number: some case runs it */
     bool *met, *led;   /* by op number: a case was read; the first one of them runs */
