@@ -35,6 +35,10 @@ write_texts() {
     shift 2
     KN_KERNEL_FOLDER=$KN_KERNEL_FOLDER FAKE_HIP_WAVE=$waves FAKE_CUDA_ZERO=1 KN_HIP_LIBRARIES=$work/fake_hip \
         KN_CACHE=off KN_HIP_GRAPHS=off KN_FALLBACK=off "$build/kiln" conform --device hip:0 "$@" >"$work/told" 2>&1
+    grep -qE '^[0-9]+ passed, [0-9]+ failed$' "$work/told" && return
+    echo "hip.sh: the run that writes the texts did not come to its end"
+    tail -n 5 "$work/told"
+    exit 1
 }
 
 # Compiles the files of the list $2 for the architecture $1.

@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.." || exit 1
 . scripts/environment.sh
 build=$1
 shift
+# Mesa's processor driver would take all processors.
+export LP_NUM_THREADS="${LP_NUM_THREADS:-1}"
 modules=$(mktemp -d)
 trap 'rm -rf "$modules"' EXIT
 KN_CACHE=off KN_KERNEL_FOLDER=$modules KN_FALLBACK=off "$build/kiln" conform --device vulkan:0 "$@"

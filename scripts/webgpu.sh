@@ -13,7 +13,7 @@ if [ -z "${KN_WEBGPU_LIBRARY:-}" ]; then
     export KN_WEBGPU_LIBRARY
 fi
 # Mesa looks for a screen to choose a device by, and says that there is none.
-export NODEVICE_SELECT=1
+export NODEVICE_SELECT=1 LP_NUM_THREADS="${LP_NUM_THREADS:-1}"
 status=0
 "$build/tests/test_gpu_webgpu" || status=1
 KN_CACHE=off KN_FALLBACK=off "$build/kiln" conform --device webgpu:0 "$@" || status=1

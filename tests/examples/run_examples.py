@@ -60,6 +60,9 @@ def weights_go_back(output, out):
                           capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
         return done.stdout + done.stderr
+    for line in done.stdout.splitlines():
+        if "left out" in line:
+            print(f"  skipped: {line.strip()}")
     if not os.path.exists(out + "/digits.onnx"):
         return None
     kiln = os.path.join(os.path.realpath(sys.argv[1]), "kiln")

@@ -9,6 +9,8 @@ import tempfile
 
 
 def _run(command):
+    if not shutil.which(command[0]):
+        sys.exit("%s is not installed: run scripts/setup.sh" % command[0])
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         sys.exit("%s failed: %s" % (" ".join(command[:4]), done.stdout.strip()[-400:]))

@@ -288,7 +288,7 @@ static int parse(kiln_run *run, int count, char **arguments)
         run->sample = run->permille > 0;
     }
     if (sample && (*end || end == sample || run->sample < 1 || run->sample > 100))
-        return kiln_usage_error("--sample is a percentage from 1 to 100, not '%s'", sample);
+        return kiln_usage_error("--sample is a percentage, 0.001 to 100, not '%s'", sample);
     if (seed) run->seed = strtoull(seed, &end, 10);
     if (seed && (*end || end == seed)) return kiln_usage_error("--seed is a whole number, not '%s'", seed);
     if (jobs) run->parts = (int)strtol(jobs, &end, 10);

@@ -134,7 +134,7 @@ export function webgpuImports(runtime, gpu) {
     clear: (id, offset, bytes) => gpu.send(['clear', id, offset, bytes]),
     pipeline(id, text, bytes, entry, access, width) {
       const code = new TextDecoder().decode(slice(text, bytes));
-      const box = gpu.ask(['pipeline', id, { code, entry: runtime.text(entry), access: runtime.text(access), width }], TEXT_ROOM);
+      const box = gpu.ask(['pipeline', id, { code, entry: runtime.text(entry), access: runtime.text(access), width }, maySleep()], TEXT_ROOM);
       if (Atomics.load(box, 0) <= THERE) return 1; // made, or nobody waits
       refusal = boxText(box);
       return 0;
@@ -164,7 +164,7 @@ export function webgpuImports(runtime, gpu) {
       const state = gpu.trouble ? Atomics.load(gpu.trouble, 0) : 0;
       if (!state && !refusal) return 0;
       put(refusal || boxText(gpu.trouble), at, room);
-      if (!refusal) Atomics.store(gpu.trouble, 0, state & TROUBLE_LOST);
+      if (!refusal) Atomics.and(gpu.trouble, 0, TROUBLE_LOST);
       refusal = '';
       return state || 1;
     },

@@ -43,6 +43,9 @@ async function openDevice() {
     if (reason !== 'destroyed') note(TROUBLE_LOST, `the device is lost: ${message || reason}`);
   });
   device = made;
+  pass = null;
+  encoder = null;
+  doomed = [];
   Atomics.store(trouble, 0, 0);
   const { vendor, architecture, description } = adapter.info ?? {};
   const name = description || [vendor, architecture].filter(Boolean).join(' ') || 'a GPU';
@@ -113,13 +116,19 @@ const commands = {
     endPass();
     recorder().clearBuffer(objects.get(id), offset, bytes);
   },
-  pipeline(id, text, box) {
+  // A refusal is told once: to whoever waits for it, else with the next reading.
+  pipeline(id, text, waits, box) {
+    let told;
     device.pushErrorScope('internal');
     device.pushErrorScope('validation');
-    objects.set(id, makePipeline(text));
-    Promise.all([device.popErrorScope(), device.popErrorScope()]).then(([validation, internal]) => {
+    try {
+      objects.set(id, makePipeline(text));
+    } finally {
+      told = Promise.all([device.popErrorScope(), device.popErrorScope()]);
+    }
+    told.then(([validation, internal]) => {
       const error = validation ?? internal;
-      if (error) note(TROUBLE_ERROR, error.message);
+      if (error && !waits) note(TROUBLE_ERROR, error.message);
       tell(box, error ? FAILED : THERE, error?.message ?? '');
     }, (error) => tell(box, FAILED, error.message));
   },
@@ -157,10 +166,10 @@ globalThis.onmessage = ({ data }) => {
     try {
       commands[name](...operands);
     } catch (error) {
-      // Whoever waits for the answer must not wait for ever.
-      note(TROUBLE_ERROR, error.message);
+      // Whoever waits for the answer must not wait for ever, and hears of it alone.
       const box = operands.at(-1);
       if (box instanceof Int32Array && name !== 'write') tell(box, FAILED, error.message);
+      if (!(name === 'pipeline' && operands[2])) note(TROUBLE_ERROR, error.message);
     }
   }
 };

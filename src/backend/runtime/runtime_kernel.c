@@ -209,7 +209,7 @@ void kni_runtime_unload(kni_driver *d, kni_module *m)
 static kn_status allow_shared(kni_runtime *rt, kni_module *m, uint32_t bytes)
 {
     if (bytes <= m->shared_dynamic || bytes + m->shared_static <= rt->driver.caps.shared_bytes) return KN_OK;
-    if (bytes + m->shared_static > rt->shared_most)
+    if (bytes + m->shared_static > rt->shared_most || !rt->api->function_set)
         return kni_fail(KN_ERROR_INTERNAL,
                         "%s: a kernel asks for %u bytes of shared memory; a workgroup has %u", rt->name,
                         bytes + m->shared_static, rt->shared_most);

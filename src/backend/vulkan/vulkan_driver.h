@@ -144,6 +144,8 @@ kn_status kni_vulkan_record_params(kni_driver *d, kni_recording *r, uint32_t lau
 void kni_vulkan_record_free(kni_driver *d, kni_recording *r);
 void kni_vulkan_record_writes(kni_driver *d, const uint64_t *written);
 /* Notes a launch whose numbers lie at `at` of the pages of the targets; targets NULL: there is nothing to do. */
+/* What is being recorded, if anything is, cannot be replayed. */
+void kni_vulkan_record_broken(vulkan *v);
 kn_status kni_vulkan_record_launch(vulkan *v, const vulkan_target *targets, uint32_t param_bytes);
 uint32_t kni_vulkan_record_targets(vulkan *v, uint64_t bytes, uint32_t n_buffers, const vulkan_use *uses,
                                    uint32_t n_uses, vulkan_target *targets);

@@ -2,6 +2,7 @@
 #include "backend/vulkan/vulkan_driver.h"
 #include "core/allocator.h"
 #include "core/error.h"
+#include "core/objects.h"
 #include "core/text.h"
 #include "support/disk_cache.h"
 #include <string.h>
@@ -29,11 +30,17 @@ static int32_t make_layout(vulkan *v, uint32_t n)
     for (uint32_t i = 0; i < n; i++) slots[i] = (vk_slot){i, VK_STORAGE_BUFFER, 1, VK_COMPUTE_STAGE, NULL};
     const vk_set_layout_info set = {.is = VK_IS_SET_LAYOUT, .n_slots = n, .slots = slots};
     const vk_push_range range = {VK_COMPUTE_STAGE, 0, PUSHED};
-    int32_t status = v->api->create_set_layout(v->device, &set, NULL, &v->set_layouts[n]);
-    if (status) return status;
+    int32_t status =
+        v->set_layouts[n] ? 0 : v->api->create_set_layout(v->device, &set, NULL, &v->set_layouts[n]);
+    if (status) {
+        v->set_layouts[n] = 0;
+        return status;
+    }
     const vk_layout_info layout = {
         .is = VK_IS_LAYOUT, .n_sets = 1, .sets = &v->set_layouts[n], .n_ranges = 1, .ranges = &range};
-    return v->api->create_layout(v->device, &layout, NULL, &v->layouts[n]);
+    status = v->api->create_layout(v->device, &layout, NULL, &v->layouts[n]);
+    if (status) v->layouts[n] = 0;
+    return status;
 }
 
 void kni_vulkan_layouts_close(vulkan *v)
@@ -88,6 +95,7 @@ static vk_cache cache_of(vulkan *v, const unsigned char *key, size_t key_bytes, 
     vk_data_info info = {.is = VK_IS_CACHE, .bytes = *kept ? found.length : 0, .data = found.data};
     if (v->api->create_cache(v->device, &info, NULL, &cache)) cache = 0;
     kni_buffer_free(&found);
+    *kept = *kept && cache;
     return cache;
 }
 
@@ -276,12 +284,15 @@ kn_status kni_vulkan_launch(kni_driver *d, kni_module *m, const kni_launch_shape
     vk_pipeline pipeline = pipeline_of(v, m, shape->workgroup);
     if (!pipeline) return KN_ERROR_INTERNAL;
     uint32_t n = targets_of(v, m, buffers, n_buffers, room, targets);
-    kn_status s = n ? KN_OK : KN_ERROR_DEVICE;
+    kn_status s = n ? KN_OK : kni_latest_code();
     for (uint32_t i = 0; i < n && s == KN_OK; i++) {
         const vulkan_target *t = &targets[i];
         if (param_bytes) memcpy(t->page->mapped + t->at, params, param_bytes);
         s = bind_buffers(v, t, m, buffers, n_buffers, room);
-        if (s != KN_OK) return s;
+        if (s != KN_OK) {
+            kni_vulkan_record_broken(v);
+            return s;
+        }
         v->api->bind_pipeline(t->commands, VK_COMPUTE_POINT, pipeline);
         dispatch(v, t->commands, v->layouts[m->n_buffers], shape->groups);
     }

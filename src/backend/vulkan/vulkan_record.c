@@ -28,6 +28,7 @@ struct kni_recording {
     unsigned char *numbers;
     uint32_t n_bytes, byte_room;
     bool changed; /* some launch has other numbers than a copy */
+    bool broken;  /* a launch is in one copy and not in the other */
     kni_recording *next;
 };
 
@@ -152,12 +153,20 @@ uint32_t kni_vulkan_record_targets(vulkan *v, uint64_t bytes, uint32_t n_buffers
     kni_recording *r = v->noted;
     for (int i = 0; i < VULKAN_COPIES; i++) {
         vulkan_page *p = page_for(v, &r->copies[i], bytes, n_buffers);
-        if (!p) return 0;
+        if (!p) {
+            r->broken = true;
+            return 0;
+        }
         targets[i] = (vulkan_target){r->copies[i].commands, p, kni_vulkan_page_take(p, bytes)};
     }
     if (kni_vulkan_conflicts(&r->hazards, uses, n_uses))
         for (int i = 0; i < VULKAN_COPIES; i++) kni_vulkan_barrier(v, r->copies[i].commands);
     return VULKAN_COPIES;
+}
+
+void kni_vulkan_record_broken(vulkan *v)
+{
+    if (v->noted) v->noted->broken = true;
 }
 
 kn_status kni_vulkan_record_launch(vulkan *v, const vulkan_target *targets, uint32_t param_bytes)
@@ -167,8 +176,8 @@ kn_status kni_vulkan_record_launch(vulkan *v, const vulkan_target *targets, uint
     if (launches) r->launches = launches;
     unsigned char *numbers = kni_grow(r->numbers, &r->byte_room, r->n_bytes + param_bytes, 1);
     if (numbers) r->numbers = numbers;
-    if (!launches || (!numbers && param_bytes))
-        return kni_fail(KN_ERROR_MEMORY, "%s: no memory for a recording", v->spec);
+    r->broken |= !launches || (!numbers && param_bytes);
+    if (r->broken) return kni_fail(KN_ERROR_MEMORY, "%s: no memory for a recording", v->spec);
     noted_launch *l = &r->launches[r->n++];
     *l = (noted_launch){.numbers = r->n_bytes, .bytes = param_bytes};
     r->n_bytes += param_bytes;
@@ -189,6 +198,11 @@ kni_recording *kni_vulkan_record_end(kni_driver *d)
     }
     int32_t status = VK_OK;
     v->noted = NULL;
+    if (r->broken) {
+        destroy(v, r);
+        (void)kni_fail(KN_ERROR_UNSUPPORTED, "%s: a launch failed while a recording was made", v->spec);
+        return NULL;
+    }
     for (int i = 0; i < VULKAN_COPIES && !status; i++) status = v->api->end(r->copies[i].commands);
     if (status) {
         destroy(v, r);

@@ -1,6 +1,7 @@
 /* Frames: what is recorded, submitted and waited for; copies to, from and on the device. */
 #include "backend/vulkan/vulkan_driver.h"
 #include "core/error.h"
+#include "core/objects.h"
 #include <string.h>
 
 static int32_t open_frame(vulkan *v, vulkan_frame *f)
@@ -176,7 +177,7 @@ static kn_status put_bytes(vulkan *v, const vulkan_memory *m, uint64_t offset, c
         memcpy(t->page->mapped + t->at, from, bytes);
         put_copy(v, t->commands, t->page->staging, t->at, kni_vulkan_buffer(m), m->offset + offset, bytes);
     }
-    return n ? KN_OK : KN_ERROR_DEVICE;
+    return n ? KN_OK : kni_latest_code();
 }
 
 static kn_status outside(vulkan *v, const char *what)
@@ -202,7 +203,7 @@ kn_status kni_vulkan_download(kni_driver *d, void *to, const void *from, size_t 
     for (size_t done = 0, part; done < bytes && s == KN_OK; done += part) {
         part = part_of(bytes - done);
         const vulkan_use use = kni_vulkan_use_of(m, offset + done, part, false);
-        if (!kni_vulkan_targets(v, part, 0, &use, 1, target)) return KN_ERROR_DEVICE;
+        if (!kni_vulkan_targets(v, part, 0, &use, 1, target)) return kni_latest_code();
         put_copy(v, target->commands, kni_vulkan_buffer(m), m->offset + offset + done, target->page->staging,
                  target->at, part);
         barrier_to_host(v, target->commands);
@@ -226,7 +227,7 @@ kn_status kni_vulkan_copy(kni_driver *d, void *to, size_t to_offset, const void 
     for (uint32_t i = 0; i < n; i++)
         put_copy(v, targets[i].commands, kni_vulkan_buffer(source), source->offset + from_offset,
                  kni_vulkan_buffer(target), target->offset + to_offset, bytes);
-    return n ? KN_OK : KN_ERROR_DEVICE;
+    return n ? KN_OK : kni_latest_code();
 }
 
 /* Words are filled; bytes before and behind them are copied. */
@@ -246,5 +247,5 @@ kn_status kni_vulkan_fill_zero(kni_driver *d, void *to, size_t offset, size_t by
     uint32_t n = kni_vulkan_targets(v, 0, 0, &use, 1, targets);
     for (uint32_t i = 0; i < n; i++)
         v->api->fill(targets[i].commands, kni_vulkan_buffer(m), m->offset + offset + before, words, 0);
-    return n ? KN_OK : KN_ERROR_DEVICE;
+    return n ? KN_OK : kni_latest_code();
 }

@@ -2,6 +2,7 @@
 #include "backend/webgpu/webgpu_driver.h"
 #include "core/allocator.h"
 #include "core/error.h"
+#include "core/objects.h"
 #include "core/text.h"
 #include <string.h>
 
@@ -139,7 +140,7 @@ static kn_status dispatch_part(webgpu *w, webgpu_dispatch *d, const part *p)
     d->numbers = w->numbers;
     d->numbers_bytes = HEADER_BYTES + (p->param_bytes + 15) / 16 * 16;
     unsigned char *room = kni_webgpu_room(w, d->numbers_bytes, &d->numbers_offset);
-    if (!room) return KN_ERROR_DEVICE;
+    if (!room) return kni_latest_code();
     memset(room, 0, d->numbers_bytes);
     memcpy(room, header, sizeof header);
     if (p->param_bytes) memcpy(room + HEADER_BYTES, p->params, p->param_bytes);

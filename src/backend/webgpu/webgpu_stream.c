@@ -2,6 +2,7 @@
 #include "backend/webgpu/webgpu_driver.h"
 #include "core/allocator.h"
 #include "core/error.h"
+#include "core/objects.h"
 #include <string.h>
 
 enum { WORD = 4, SMALL_UPLOAD = 4 << 10, LARGEST_READ = 64 << 20 };
@@ -89,7 +90,7 @@ static kn_status upload_words(webgpu *w, webgpu_handle to, uint64_t offset, cons
     uint32_t at;
     if (bytes <= SMALL_UPLOAD) {
         unsigned char *room = kni_webgpu_room(w, (uint32_t)bytes, &at);
-        if (!room) return KN_ERROR_DEVICE;
+        if (!room) return kni_latest_code();
         memcpy(room, from, bytes);
         kni_webgpu_record_copy(w->port, w->numbers, at, to, offset, bytes);
         return KN_OK;
@@ -169,10 +170,10 @@ kn_status kni_webgpu_download(kni_driver *d, void *to, const void *from, size_t 
     webgpu *w = kni_webgpu_of(d);
     const webgpu_memory *m = from;
     if (!w->port->waits)
-        return kni_fail(KN_ERROR_UNSUPPORTED,
-                        "%s: nothing in a browser waits for the GPU: read with kn_read_async, or `await "
-                        "tensor.data()`",
-                        w->spec);
+        return kni_fail(
+            KN_ERROR_UNSUPPORTED,
+            "%s: the thread of a page must not wait for the GPU: use the library in a worker, which may",
+            w->spec);
     for (size_t done = 0; done < bytes;) {
         size_t part = bytes - done > LARGEST_READ ? LARGEST_READ : bytes - done;
         kn_status s = read_part(w, (char *)to + done, m->buffer, offset + done, part);
