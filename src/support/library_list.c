@@ -71,6 +71,9 @@ const kni_library_names kni_libraries[KNI_LIBRARY_COUNT] = {
                             {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5"}},
 };
 
+/* Runtimes of GPUs have threads and memory of their own and are not made to be unloaded. */
+#define HOW_TO_OPEN (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
+
 #ifdef __wasi__
 void *kni_library_load(const kni_library_names *names, const char *file)
 {
@@ -83,7 +86,7 @@ static void *load_in(const char *folder, size_t length, const char *file)
     char path[1024];
     int written = snprintf(path, sizeof path, "%.*s/%s", (int)length, folder, file);
     if (!length || written < 0 || (size_t)written >= sizeof path) return NULL;
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return dlopen(path, HOW_TO_OPEN);
 }
 
 void *kni_library_load(const kni_library_names *names, const char *file)
@@ -95,7 +98,7 @@ void *kni_library_load(const kni_library_names *names, const char *file)
         handle = load_in(folders, length, file);
         folders += length + (folders[length] == ':');
     }
-    if (!handle) handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) handle = dlopen(file, HOW_TO_OPEN);
     if (!handle && names->folder) handle = load_in(names->folder, strlen(names->folder), file);
     return handle;
 }

@@ -158,6 +158,8 @@ static void test_products(void)
                             kind & 2 ? KN_I8 : KN_U8, turned != 0);
     for (int rows = 1; rows < 20; rows += 6) test_extremes(rows);
     test_conv(KN_SHAPE(2, 6, 17, 19), KN_SHAPE(8, 6, 3, 3), &(kn_conv_integer_args){.padding = {1, 1}});
+    test_conv(KN_SHAPE(1, 0, 25, 25), KN_SHAPE(4, 0, 21, 21),
+              &(kn_conv_integer_args){.groups = 1}); /* many taps of no channel */
     test_conv(KN_SHAPE(1, 6, 17, 40), KN_SHAPE(9, 2, 3, 5),
               &(kn_conv_integer_args){.stride = {2, 1}, .padding = {1, 3}, .dilation = {1, 2}, .groups = 3});
     test_conv(KN_SHAPE(2, 7, 9, 70), KN_SHAPE(7, 1, 3, 3),

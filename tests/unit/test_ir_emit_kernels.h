@@ -407,8 +407,8 @@ static kni_ir *faults(void)
     kni_ir_add_item_params(&b);
     uint32_t n = kni_ir_param_add(&b, "int", KN_I64, 0);
     kni_ir_id item = item_of(&b), i = kni_ir_load(&b, at, item, KN_I64, 1);
-    kni_ir_id good = kni_ir_and(&b, W(&b, "ge", i, i64_of(&b, 0)), W(&b, "lt", i, kni_ir_param_value(&b, n)));
-    kni_ir_if(&b, good);
+    kni_ir_id below = W(&b, "lt", i, kni_ir_param_value(&b, n)), above = W(&b, "ge", i, i64_of(&b, 0));
+    kni_ir_if(&b, kni_ir_and(&b, above, below));
     kni_ir_store(&b, y, item, kni_ir_load(&b, x, i, KN_F32, 1));
     kni_ir_else(&b);
     kni_ir_report(&b, i);

@@ -129,8 +129,9 @@ static void held_values(void)
         kn_tensor x = kn_keep(kn_from(values, KN_F32, KN_SHAPE(ROWS, COLUMNS)));
         kn_tensor y = kn_keep(kn_exp(x));
         kn_tensor sums = kn_keep(kn_sum(y, KN_AXES(1), true));
-        /* The product lies between the two groups that read y, so they cannot become one. */
-        kn_tensor spread = kn_matmul(sums, kn_ones(KN_SHAPE(1, COLUMNS), KN_F32));
+        /* The product lies between the two groups that read y, so they cannot become one; nor does it take the second one
+           along, which has another shape. */
+        kn_tensor spread = kn_matmul(sums, kn_ones(KN_SHAPE(1, 1), KN_F32));
         kn_tensor scaled = kn_keep(kn_mul(y, spread));
         if (!held) kn_drop(y);
         CHECK(kn_sync(device) == KN_OK);
@@ -176,7 +177,7 @@ static void readers_that_cannot_compute(bool alone)
     kn_fusion_stats stats;
     kn_tensor x = kn_keep(kn_from(values, KN_F32, KN_SHAPE(ROWS, COLUMNS)));
     kn_tensor same = kn_keep(kn_eye(COLUMNS, COLUMNS, KN_F32));
-    kn_tensor row = kn_keep(kn_from((float[COLUMNS]){1}, KN_F32, KN_SHAPE(1, COLUMNS)));
+    kn_tensor row = kn_keep(kn_from((float[1]){1}, KN_F32, KN_SHAPE(1, 1)));
     CHECK(kn_sync(device) == KN_OK);
     kn_log_set(hear, NULL);
     heard = (struct heard){0};

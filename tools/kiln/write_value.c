@@ -13,8 +13,24 @@ enum { STRINGS = 8, INT64 = 7, HOLDS_TENSORS = 1, HOLDS_SEQUENCES = 3, HOLDS_MAP
 static const struct {
     kn_dtype dtype;
     int number;
-} types[] = {{KN_F32, 1},  {KN_U8, 2},   {KN_I8, 3},   {KN_U16, 4},  {KN_I16, 5},  {KN_I32, 6},  {KN_I64, 7},
-             {KN_BOOL, 9}, {KN_F16, 10}, {KN_F64, 11}, {KN_U32, 12}, {KN_U64, 13}, {KN_BF16, 16}};
+} types[] = {{KN_F32, 1},
+             {KN_U8, 2},
+             {KN_I8, 3},
+             {KN_U16, 4},
+             {KN_I16, 5},
+             {KN_I32, 6},
+             {KN_I64, 7},
+             {KN_BOOL, 9},
+             {KN_F16, 10},
+             {KN_F64, 11},
+             {KN_U32, 12},
+             {KN_U64, 13},
+             {KN_BF16, 16},
+             {KN_F8_E4M3, 17},
+             {KN_F8_E4M3_FNUZ, 18},
+             {KN_F8_E5M2, 19},
+             {KN_F8_E5M2_FNUZ, 20},
+             {KN_E8M0, 24}};
 
 /* ---- fields */
 

@@ -118,7 +118,7 @@ static int64_t place_of(const geometry *z, int axis, int64_t k)
 static bool list_offsets(padded *p, const geometry *z)
 {
     const int64_t taps = z->kernel[0] * z->kernel[1] * z->kernel[2];
-    if (taps == 1) return true;
+    if (taps == 1 || z->channels == 0) return true;
     p->offset_bytes = (size_t)(z->channels * taps + 1) * sizeof(int64_t);
     p->offsets = kni_allocate(p->offset_bytes);
     if (!p->offsets) return false;

@@ -166,7 +166,9 @@ static kn_status run_group(kn_backend *b, const kn_group *g)
     (void)b;
     if (g->kind == KNI_GROUP_POINTWISE) return kni_cpu_group_points(g);
     if (g->kind == KNI_GROUP_MANY) return run_many(g);
+#ifndef KN_FREESTANDING
     if (g->kind == KNI_GROUP_PRODUCT) return kni_cpu_group_product(g);
+#endif
     return g->kind == KNI_GROUP_ROWS || g->kind == KNI_GROUP_REDUCTION ? kni_cpu_group_rows(g)
                                                                        : KN_ERROR_UNSUPPORTED;
 }
@@ -189,7 +191,9 @@ kn_backend *kni_cpu_backend_grouping(void)
     if (!b->run_group) {
         b->limits = limits;
         b->run_group = run_group;
+#ifndef KN_FREESTANDING
         b->follows = kni_cpu_follows;
+#endif
     }
     return b;
 }

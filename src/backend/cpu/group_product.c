@@ -10,6 +10,8 @@
 #include "ops/word_numbers.h"
 #include <string.h>
 
+#ifndef KN_FREESTANDING /* where rows have no products with tails (ops/native.h) */
+
 /* Whether the record maps the channels of what the product makes, as [batch, channels, ...]. */
 static bool is_map(const kn_record *r, const kni_type *made)
 {
@@ -252,3 +254,4 @@ kn_status kni_cpu_group_product(const kni_group *g)
     for (int i = 0; s != KN_OK && i < g->n_outputs; i++) release(kni_slot(g->outputs[i]));
     return s;
 }
+#endif

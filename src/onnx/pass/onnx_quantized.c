@@ -75,7 +75,9 @@ static int32_t rounded_bias(kni_edit *p, int32_t value, const quantized *x, cons
     const kni_onnx_value *old = &p->model->values[value];
     const int64_t n = w->scales->count;
     void *data;
-    if (!bias || bias->type != KNI_ONNX_FLOAT || bias->rank != 1 || (n != 1 && n != bias->count)) return -2;
+    if (p->keep_weights || !bias || bias->type != KNI_ONNX_FLOAT || bias->rank != 1 ||
+        (n != 1 && n != bias->count))
+        return -2;
     const int32_t made =
         kni_edit_new_constant(p, old->graph, old->name, KNI_ONNX_INT32, bias->sizes, 1, &data);
     for (int64_t i = 0; made >= 0 && i < bias->count; i++) {
@@ -254,7 +256,7 @@ static void visit_constant(kni_edit *p, kni_onnx_node *node)
 {
     quantized q;
     void *data;
-    if (!kni_edit_is(node, "QuantizeLinear") || !read_scaling(p, node, &q)) return;
+    if (p->keep_weights || !kni_edit_is(node, "QuantizeLinear") || !read_scaling(p, node, &q)) return;
     const kni_onnx_tensor *t = kni_edit_constant(p, q.x);
     if (!t || t->type != KNI_ONNX_FLOAT || !q.zeros || !is_byte(q.type) || p->given[node->out[0]]) return;
     const int64_t axis = q.axis < 0 ? q.axis + t->rank : q.axis;

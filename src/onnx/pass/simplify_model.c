@@ -219,7 +219,7 @@ static bool is_left_out(const kni_onnx_passes *which, int pass)
 
 kn_status kni_onnx_simplify(kni_onnx_model *model, const kni_onnx_passes *which)
 {
-    kni_edit p = {.model = model};
+    kni_edit p = {.model = model, .keep_weights = which && which->keep_weights};
     int64_t changes = 1;
     for (int round = 0; round < 16 && changes > 0; round++) {
         changes = 0;

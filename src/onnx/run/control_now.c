@@ -2,6 +2,7 @@
 #include "core/objects.h"
 #include "onnx/run/control.h"
 #include "onnx/run/conversion.h"
+#include "onnx/run/custom_operator.h"
 #include "support/failure.h"
 #include <kn/device.h>
 #include <stdlib.h>
@@ -108,13 +109,26 @@ static kni_datum stack_of_none(kni_conversion *c, int32_t value, int32_t axis)
     return kni_filled(c, 0, kni_onnx_dtype(declared->type), extents, rank + 1);
 }
 
+/* Whether running a body that is not to run does nothing but compute: no numbers are drawn, no function of the user's is called, and no loop
+   inside goes on without end. */
+static bool is_plain(const kni_conversion *c, const kni_onnx_graph *body)
+{
+    for (int32_t i = 0; i < body->n_nodes; i++) {
+        const kni_onnx_converter *converter = c->plan->nodes[body->nodes[i].place].converter;
+        if (!converter || kni_onnx_is_custom(converter) ||
+            converter->flags & (KNI_ONNX_RANDOM | KNI_ONNX_INNER))
+            return false;
+    }
+    return true;
+}
+
 /* Runs a body for the types of what it gives, where a loop has no trips and does not declare them. What the ops of a device tell only later
    could fail the run, so that this is done where ops fail at once. False: it does not tell, and nothing is left of it. */
 static bool run_for_types(kni_conversion *c, const kni_onnx_graph *body, const kni_datum *given,
                           kni_datum *made)
 {
     kni_failure_held held;
-    if (c->status || kn_device_current() != c->plan->host) return false;
+    if (c->status || kn_device_current() != c->plan->host || !is_plain(c, body)) return false;
     kni_failure_hold(&held);
     kni_graph_convert(c, body, given, body->n_inputs, made, body->n_outputs);
     bool good = !c->status;
