@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
-limit=194000
+limit=198000
 out="$root/small-program"
 passed=0 failed=0
 
