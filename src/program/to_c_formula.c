@@ -88,6 +88,7 @@ typedef struct table {
     /* What is looked at: the points where the sizes at these candidates are not 1, but for the last one, which is where `ones` is set. */
     int32_t splits[KNI_C_PIECES], n_splits;
     bool ones;
+    int32_t least; /* points that a piece needs */
 } table;
 
 /* Where views keep which of their numbers may be anything: the stride of an axis of one element is never taken. */
@@ -163,11 +164,22 @@ static bool solve(const table *t, int32_t number, int32_t p, int32_t q, int64_t 
     return false;
 }
 
+/* Whether enough points tell what a piece of a formula is: one that few points were drawn for may hold there by chance. */
+static bool is_supported(const table *t, int32_t number)
+{
+    int32_t n = 0;
+    for (int32_t i = next_point(t, number, 0); i < t->points && n < t->least;
+         i = next_point(t, number, i + 1))
+        n++;
+    return n >= t->least;
+}
+
 /* One term or two that give the number wherever no other piece does. */
 static bool find_piece(const table *t, int32_t number, kni_c_piece *f)
 {
     int64_t a, b;
     int32_t first = next_point(t, number, 0);
+    if (t->n_splits && !is_supported(t, number)) return false;
     *f = (kni_c_piece){.a = first < t->points ? number_at(t, first, number) : 0, .p = 1, .q = 1};
     if (holds(t, number, f->a, -1, 0, -1)) return true;
     for (int32_t q = -1; q < t->k.n; q++)
@@ -264,7 +276,9 @@ static kn_status no_formula(const table *t, const kni_program_node *n, int32_t n
 kn_status kni_c_fit(kni_c *c, const kni_program_node *n, kni_c_numbers at, void *context,
                     kni_c_formula *formulas, int32_t *count)
 {
-    table t = {.v = c->numbers, .d = c->sizes, .views = n->row->view != NULL};
+    enum { LEAST = 8 };
+    table t = {
+        .v = c->numbers, .d = c->sizes, .views = n->row->view != NULL, .least = c->every_point ? 1 : LEAST};
     find_candidates(c, n, &t.k);
     kni_c_bound *bound = context; /* every context begins with one */
     kn_status s = fill_table(c, n, at, context, &t, bound);

@@ -11,6 +11,16 @@ typedef struct {
     const float *mean, *scale, *shift;
 } kni_finish;
 
+/* Freestanding programs have no groups, and kernels without what follows are smaller. */
+static inline kni_finish_kind kni_finish_kind_of(const kni_finish *f)
+{
+#ifdef KN_FREESTANDING
+    return (void)f, KNI_FINISH_NONE;
+#else
+    return f->kind;
+#endif
+}
+
 /* The same for the channels from `c` on. */
 static inline kni_finish kni_finish_from(kni_finish f, long c)
 {

@@ -72,9 +72,11 @@ void kni_gemm_begin(const kni_gemm_problem *p, const kni_gemm_target *t)
 void kni_gemm_finish(const kni_gemm_problem *p, const kni_gemm_target *t)
 {
     const kni_finish *finish = &p->args->finish;
-    if (!p->via_scratch && !p->bias.data && !p->args->epilogue && finish->kind == KNI_FINISH_NONE) return;
+    if (!p->via_scratch && !p->bias.data && !p->args->epilogue &&
+        kni_finish_kind_of(finish) == KNI_FINISH_NONE)
+        return;
     const kni_gemm_copy copy = copy_of(p, t);
-    if (p->bias.data || finish->kind != KNI_FINISH_NONE) {
+    if (p->bias.data || kni_finish_kind_of(finish) != KNI_FINISH_NONE) {
         const kni_gemm_view bias = p->bias.data ? kni_gemm_part(&p->bias, t->row, t->col) : p->bias;
         p->kernels->add_bias(&copy, &bias, finish);
     }

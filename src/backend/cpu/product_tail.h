@@ -32,6 +32,9 @@ void kni_product_tail_start(kni_product_tail *tail);
 /* The finish of a kernel that can do all of them: where it is something, it is the whole tail. NULL: nothing follows. */
 static inline kni_finish kni_product_finish(const kni_product_tail *tail)
 {
+#ifdef KN_FREESTANDING
+    tail = NULL; /* there are no groups */
+#endif
     return tail && !tail->program ? tail->finish : (kni_finish){.kind = KNI_FINISH_NONE};
 }
 /* Of a kernel that knows no channels. */

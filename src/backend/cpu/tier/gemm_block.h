@@ -193,16 +193,17 @@ static void add_bias(const kni_gemm_copy *copy, const kni_gemm_view *bias, const
     for (int64_t i = 0; i < copy->rows; i++) {
         real *c = (real *)copy->tile + i * copy->tile_row;
         const real *add = bias->data ? element(bias, i, 0) : NULL;
-        if (plain && finish->kind == KNI_FINISH_NONE)
+        if (plain && kni_finish_kind_of(finish) == KNI_FINISH_NONE)
             finish_row(c, add, bias->col, copy->cols, finish, KNI_FINISH_NONE);
-        else if (plain && finish->kind == KNI_FINISH_LOW)
+        else if (plain && kni_finish_kind_of(finish) == KNI_FINISH_LOW)
             finish_row(c, add, bias->col, copy->cols, finish, KNI_FINISH_LOW);
         else if (plain)
             finish_row(c, add, bias->col, copy->cols, finish, KNI_FINISH_BOTH);
         else
             for (int64_t j = 0; j < copy->cols; j++) {
                 real *to = c + j * copy->tile_col;
-                *to = finish_real(bias->data ? *to + bias_value(bias, i, j) : *to, finish, finish->kind);
+                *to = finish_real(bias->data ? *to + bias_value(bias, i, j) : *to, finish,
+                                  kni_finish_kind_of(finish));
             }
     }
 }
