@@ -5,8 +5,9 @@
 #define MODELS(X)                                                                                            \
     X(lenet)                                                                                                 \
     X(resnet18)                                                                                              \
-    X(resnet50) X(vgg16) X(mobilenet) X(efficientnet) X(convnext) X(unet) X(dcgan) X(temporal) X(volume)     \
-        X(vit) X(bert) X(t5) X(gpt2) X(llama) X(lstm) X(gru) X(mlp) X(dlrm)
+    X(resnet50)                                                                                              \
+    X(vgg16) X(mobilenet) X(efficientnet) X(convnext) X(unet) X(dcgan) X(temporal) X(volume) X(vit) X(bert)  \
+        X(t5) X(gpt2) X(llama) X(lstm) X(gru) X(mlp) X(dlrm)
 
 #define DECLARE(name) extern const bench_model bench_##name;
 MODELS(DECLARE)
