@@ -2,18 +2,15 @@
 #include "bench_models.h"
 #include <string.h>
 
-#define MODELS(X)                                                                                            \
-    X(lenet)                                                                                                 \
-    X(resnet18)                                                                                              \
-    X(resnet50)                                                                                              \
-    X(vgg16) X(mobilenet) X(efficientnet) X(convnext) X(unet) X(dcgan) X(temporal) X(volume) X(vit) X(bert)  \
-        X(t5) X(gpt2) X(llama) X(lstm) X(gru) X(mlp) X(dlrm)
+extern const bench_model bench_lenet, bench_resnet18, bench_resnet50, bench_vgg16, bench_mobilenet,
+    bench_efficientnet, bench_convnext, bench_unet, bench_dcgan, bench_temporal, bench_volume, bench_vit,
+    bench_bert, bench_t5, bench_gpt2, bench_llama, bench_lstm, bench_gru, bench_mlp, bench_dlrm;
 
-#define DECLARE(name) extern const bench_model bench_##name;
-MODELS(DECLARE)
-
-#define LIST(name) &bench_##name,
-static const bench_model *const models[] = {MODELS(LIST)};
+static const bench_model *const models[] = {
+    &bench_lenet,        &bench_resnet18, &bench_resnet50, &bench_vgg16, &bench_mobilenet,
+    &bench_efficientnet, &bench_convnext, &bench_unet,     &bench_dcgan, &bench_temporal,
+    &bench_volume,       &bench_vit,      &bench_bert,     &bench_t5,    &bench_gpt2,
+    &bench_llama,        &bench_lstm,     &bench_gru,      &bench_mlp,   &bench_dlrm};
 
 const bench_model *bench_model_at(int i)
 {
