@@ -25,7 +25,7 @@ together "opencl:0, a part" env KN_OPENCL_OPTIONS=-cl-opt-disable "$root/release
     --sample "${KN_OPENCL_SAMPLE:-1}" --seed "$seed"
 together "vulkan:0, a part" $one scripts/vulkan.sh "$root/release" --sample "${KN_VULKAN_SAMPLE:-0.2}" --seed "$seed"
 # Over the stand-in for Metal clang compiles each kernel by itself, which takes longer than running it.
-together "metal:0, a part" $one scripts/metal.sh "$root/release" --sample "${KN_METAL_SAMPLE:-0.3}" --seed "$seed"
+together "metal:0, a part" $one scripts/metal.sh "$root/release" --sample "${KN_METAL_SAMPLE:-0.1}" --seed "$seed"
 together "hip:0, a part" $one KN_SEED="$seed" KN_HIP_MOST="${KN_HIP_MOST:-60}" KN_HIP_NUMBERS="--filter softmax --sample 2" \
     scripts/hip.sh "$root/release" --sample 1 --seed "$seed"
 together "webgpu:0, a part" $one scripts/webgpu.sh "$root/release" --sample "${KN_WEBGPU_SAMPLE:-0.2}" --seed "$seed"

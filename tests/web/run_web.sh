@@ -59,7 +59,7 @@ node tests/web/test_pages.mjs "$root/web" "$tools" "$@"
 pages=$?
 # Conformance in Chromium itself, where its module was built: a thousandth, 150 cases, on each device, for as long as CI can wait: the
 # browser's compiler takes seconds for a kernel on a processor.
-export KN_CONFORM_SECONDS="${KN_CONFORM_SECONDS:-45}" KN_CONFORM_LEAST="${KN_CONFORM_LEAST:-15}"
+export KN_CONFORM_SECONDS="${KN_CONFORM_SECONDS:-25}" KN_CONFORM_LEAST="${KN_CONFORM_LEAST:-15}"
 for device in webgpu:0 cpu; do
     [ -f "$root/web/conform.wasm" ] || continue
     node tests/web/test_conform.mjs "$root/web" "$tools" "$device" --sample "${KN_WEB_SAMPLE:-0.1}" --seed "${KN_SEED:-1}"
