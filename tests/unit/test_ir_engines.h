@@ -29,7 +29,9 @@ static void *c_library;
 
 static bool c_build(const char *text, size_t length)
 {
-    char folder[] = "./kiln_ir_XXXXXX", source[64], object[64], command[600];
+    const char *base = getenv("TMPDIR");
+    char folder[200], source[256], object[256], command[1000];
+    snprintf(folder, sizeof folder, "%s/kiln_ir_XXXXXX", base && strlen(base) < 150 ? base : "/tmp");
     if (!mkdtemp(folder)) return FAIL("no folder for a C text");
     snprintf(source, sizeof source, "%s/text.c", folder);
     snprintf(object, sizeof object, "%s/text.so", folder);

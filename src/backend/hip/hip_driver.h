@@ -5,7 +5,7 @@
 #include "backend/hip/hip_api.h"
 #include "backend/runtime/runtime.h"
 
-/* Opens the device of a number; NULL after a failure. Closed by the driver's close. */
+/* Opens device `number`; NULL after a failure. The driver's close ends it. */
 kni_driver *kni_hip_driver_open(int32_t number);
 
 #endif

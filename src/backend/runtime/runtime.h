@@ -88,7 +88,7 @@ struct kni_module {
     uint32_t shared_static, shared_dynamic; /* bytes; dynamic: what it may ask for so far */
 };
 
-/* Opens the device of a number; NULL after a failure. Closed by the driver's close. `api` NULL: a failure was told. */
+/* Opens device `number`; NULL after a failure. The driver's close ends it. With `api` NULL it fails, and the caller has said why. */
 kni_runtime *kni_runtime_open(const kni_runtime_kind *kind, const kni_runtime_api *api, int32_t number);
 /* "cuda:1  name of the device", false where there is none. `rt` holds nothing yet but kind and functions; `api` NULL: nothing
    is there. */

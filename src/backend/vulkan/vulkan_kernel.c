@@ -54,7 +54,7 @@ void kni_vulkan_layouts_close(vulkan *v)
 /* ---- pipelines */
 
 /* What a module says of itself: the highest binding, which buffers are only read, and whether its workgroup is a constant of the
-   specialisation. A buffer's binding comes before what else is said of it. */
+   specialisation. Our printer writes a buffer's binding before its other decorations. */
 static void read_module(kni_module *m)
 {
     enum { HEADER = 5, DECORATE = 71, SPEC_CONSTANT = 50, READ_ONLY = 24, BINDING = 33 };

@@ -165,7 +165,7 @@ webgpu_handle kni_webgpu_pipeline(webgpu_port *p, const webgpu_kernel_text *k)
     look(p);
     (void)kni_fail(p->lost ? KN_ERROR_DEVICE : KN_ERROR_INTERNAL,
                    "WebGPU does not compile the kernel %s: %s; \"cpu\" runs it without a GPU", k->entry,
-                   p->error[0] ? p->error : "no reason is told");
+                   p->error[0] ? p->error : "it gives no reason");
     p->error[0] = 0;
     return 0;
 }

@@ -393,7 +393,7 @@ webgpu_handle kni_webgpu_pipeline(webgpu_port *p, const webgpu_kernel_text *k)
     (void)kni_fail(KN_ERROR_INTERNAL,
                    "WebGPU does not compile the kernel %s: %s; kn_kernel_text shows the text of a kernel of "
                    "yours, and \"cpu\" runs it without a driver",
-                   k->entry, p->error[0] ? p->error : "no reason is told");
+                   k->entry, p->error[0] ? p->error : "it gives no reason");
     p->error[0] = 0;
     return 0;
 }

@@ -61,7 +61,7 @@ typedef struct webgpu_kernel_text {
 webgpu_handle kni_webgpu_pipeline(webgpu_port *p, const webgpu_kernel_text *k);
 void kni_webgpu_pipeline_free(webgpu_port *p, webgpu_handle pipeline);
 
-/* Reading: begun after a submit, asked for now and then, and ended in any case. Offset and bytes are multiples of 4. 0: no memory. */
+/* Reading: begin it after a submit, ask for its state, and end it in any case. Offset and bytes are multiples of 4. 0: no memory. */
 typedef enum webgpu_state { WEBGPU_PENDING, WEBGPU_THERE, WEBGPU_FAILED } webgpu_state;
 webgpu_handle kni_webgpu_read(webgpu_port *p, webgpu_handle from, uint64_t offset, uint64_t bytes);
 webgpu_state kni_webgpu_read_state(webgpu_port *p, webgpu_handle read);

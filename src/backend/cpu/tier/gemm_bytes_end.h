@@ -39,7 +39,7 @@ INLINE __m128i sixteen_bytes(vec x, __m512 scale, const kni_gemm_i8_end *e)
     return _mm512_cvtepi32_epi8(_mm512_add_epi32(both, vec_all(e->zero)));
 }
 
-/* Lanes outside of a segment are not written: what is in front of it may lie in front of the result. */
+/* Only lanes of the segment are written, because memory in front of it may belong to somebody else. */
 INLINE void put_segments(const kni_gemm_i8_end *e, int64_t at, vec x[VECTORS],
                          const kni_gemm_i8_result result)
 {
