@@ -92,6 +92,11 @@ static const weights_case weight_cases[] = {
     {"x f32[2,3]; b = f32[3] ~; e = f32[1] 0.5; c = f32[] 2; a = Add(x, b); d = Mul(a, e); y = Mul(d, c); > "
      "y",
      "b e ", "", 17},
+    /* A weight that the model itself quantizes, as training with quantization leaves it. */
+    {"x f32[2,3]; w = f32[3,2] ~-; s = f32[1] 0.05; z = i8[1] 0; q = QuantizeLinear(w, s, z); d = "
+     "DequantizeLinear(q, s, z); y = "
+     "MatMul(x, d); > y",
+     "w ", "", 17},
     /* What is no weight: a mask, sizes, whole numbers with their scales. */
     {"x f32[2,3]; m = f32[3] 0 -10000 0; y = Add(x, m); > y", "", "m ", 17},
     {"x f32[1,1,2,2]; s = f32[4] 1 1 2 2; y = Resize(x, -, s) mode='nearest'; > y", "", "", 17},
