@@ -6,7 +6,8 @@
    --infer      answers without gradients  --batch N          instead of the model's
    --weights F  a safetensors file to start from               --save F   writes the first weights there and ends
    --losses N   prints the losses of N steps without dropout, one on a line, and ends
-   --output F   writes what the model gives in evaluation to a .npy file and ends */
+   --output F   writes what the model gives in evaluation to a .npy file and ends
+   At the end launches and replays are written to standard error, with KN_CUDA_PROFILE=on also what each kernel took. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench_models.h"
 #include <kn/optim.h>
@@ -110,6 +111,15 @@ static long long peak_memory(kn_device device)
     return getrusage(RUSAGE_SELF, &used) ? 0 : (long long)used.ru_maxrss * 1024;
 }
 
+/* What the device says of itself, where it does. */
+static void print_report(kn_device device, const char *kind)
+{
+    size_t bytes = kn_device_report(device, kind, NULL, 0) + 1;
+    char *text = malloc(bytes);
+    if (text && kn_device_report(device, kind, text, bytes)) fprintf(stderr, "%s\n", text);
+    free(text);
+}
+
 static kn_status serve(bench *b)
 {
     char line[64];
@@ -130,6 +140,8 @@ static kn_status serve(bench *b)
         printf("%.9f %.9f %lld\n", times[0], times[n / 2], peak_memory(b->device));
         fflush(stdout);
     }
+    print_report(b->device, "counters");
+    if (getenv("KN_CUDA_PROFILE")) print_report(b->device, "kernels");
     return s;
 }
 
