@@ -533,7 +533,7 @@ static const char signal_text[] =
     "if (octant == 0) return cos(unit * (real)k);\nif (octant == 1) return sin(unit * (real)(quarter - k));\nif (octant == 2) return -sin(unit * (real)(k - quarter));\n"
     "if (octant == 3) return -cos(unit * (real)(2 * quarter - k));\nif (octant == 4) return -cos(unit * (real)(k - 2 * quarter));\n"
     "if (octant == 5) return -sin(unit * (real)(3 * quarter - k));\nif (octant == 6) return sin(unit * (real)(k - 3 * quarter));\nreturn cos(unit * (real)(n - k));\n}\n\n\n\n\n\n\n"
-    "\nkernel fft(index item, in T xr[], in T xi[], out T yr[], out T yi[], temp real w[], index has_imag,\n"
+    "\n\nkernel fft(index item, in T xr[], in T xi[], out T yr[], out T yi[], temp real w[], index has_imag,\n"
     "index size, index inner, index n, index length, index inverse, index room, uniform index factors[64],\nreal scale)\n{\n"
     "index from = item / inner * size * inner + item % inner, to = item / inner * n * inner + item % inner;\n"
     "index a = item * room, b = a + 2 * length, table = b + 2 * length, spectrum = table + 2 * length;\nindex chirp = spectrum + 2 * length, passes = length == n ? 1 : 3;\n"

@@ -18,36 +18,4 @@ static void run_fft_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
         fft_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->outputs[1], call->temps[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->ints[5], call->ints[6], call->ints + 7, call->reals[0]);
 }
 
-#define T int64_t
-#define IS_FLOAT 0
-#define fft(item, ...) fft_i64(int64_t *kni_error, item, __VA_ARGS__)
-#define turn_cos turn_cos_i64
-#include "ops/kernels/signal.kn"
-#undef fft
-#undef turn_cos
-#undef T
-#undef IS_FLOAT
-
-static void run_fft_i64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        fft_i64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->outputs[1], call->temps[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->ints[5], call->ints[6], call->ints + 7, call->reals[0]);
-}
-
-#define T uint64_t
-#define IS_FLOAT 0
-#define fft(item, ...) fft_u64(int64_t *kni_error, item, __VA_ARGS__)
-#define turn_cos turn_cos_u64
-#include "ops/kernels/signal.kn"
-#undef fft
-#undef turn_cos
-#undef T
-#undef IS_FLOAT
-
-static void run_fft_u64(const kni_kernel_call *call, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        fft_u64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->outputs[1], call->temps[0], call->ints[0], call->ints[1], call->ints[2], call->ints[3], call->ints[4], call->ints[5], call->ints[6], call->ints + 7, call->reals[0]);
-}
-
-const kni_kernel kni_kernel_fft = {"fft", "TTTTr", 2, 2, 1, {run_fft_f64, run_fft_i64, run_fft_u64}};
+const kni_kernel kni_kernel_fft = {"fft", "TTTTr", 2, 2, 1, {run_fft_f64, NULL, NULL}};
