@@ -1,6 +1,8 @@
 /* The thread team. Workers wait for a job by spinning for some microseconds, then sleep. A job is open while
    the gate says so; a worker takes part by entering the gate, and the caller waits only for those that
-   entered, so a worker that is late to wake never delays anybody. */
+   entered, so a worker that is late to wake never delays anybody.
+   Each worker has a span of neighbouring tasks, the same of each job with as many tasks, and helps the others when its own
+   is done: what it wrote for one op it mostly reads for the next, out of its own caches. */
 #include "core/thread_pool.h"
 #include "core/error.h"
 #include "core/float_env.h"
@@ -35,9 +37,13 @@ enum { SPINS_BEFORE_YIELD = 64, SPINS_BEFORE_SLEEP = 1500, SPINS_CROWDED = 20 };
 
 typedef void task_fn(void *arg, int64_t task, int worker);
 
+typedef struct span {
+    _Alignas(64) _Atomic int64_t next; /* the first task of the span that nobody has taken */
+} span;
+
 static struct {
     _Alignas(64) _Atomic uint64_t gate;
-    _Alignas(64) _Atomic int64_t next;  /* the next task that nobody has taken */
+    span spans[KNI_MAX_THREADS];
     _Alignas(64) _Atomic uint32_t left; /* workers that entered and are done */
     _Atomic bool stop;
     _Atomic bool held;      /* some thread has the team */
@@ -46,6 +52,7 @@ static struct {
     task_fn *fn;            /* the job; written while the gate is closed and nobody is inside */
     void *arg;
     int64_t n_tasks;
+    int n_spans;
     _Atomic int size; /* threads in the team, the caller included; 0 or 1: none created */
     int asked;        /* the size that was asked for when the team was made */
 } pool;
@@ -87,15 +94,26 @@ int kni_threads(void)
     return atomic_compare_exchange_strong(&pool.wanted, &unset, n) ? n : unset;
 }
 
-/* Takes tasks of the open job until none is left. */
+/* Where the span of a worker begins, and where that of the one before it ends. */
+static int64_t span_begin(int64_t n_tasks, int workers, int worker)
+{
+    const int64_t each = n_tasks / workers, more = n_tasks % workers;
+    return each * worker + (worker < more ? worker : more);
+}
+
+/* Takes tasks of the open job until none is left: those of its own span, then those of the next workers. */
 static void run_tasks(int worker)
 {
-    const int64_t n = pool.n_tasks;
+    const int workers = pool.n_spans;
     inside = true;
-    for (;;) {
-        int64_t task = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed);
-        if (task >= n) break;
-        pool.fn(pool.arg, task, worker);
+    for (int i = 0; i < workers; i++) {
+        const int owner = (worker + i) % workers;
+        const int64_t end = span_begin(pool.n_tasks, workers, owner + 1);
+        while (atomic_load_explicit(&pool.spans[owner].next, memory_order_relaxed) < end) {
+            int64_t task = atomic_fetch_add_explicit(&pool.spans[owner].next, 1, memory_order_relaxed);
+            if (task >= end) break;
+            pool.fn(pool.arg, task, worker);
+        }
     }
     inside = false;
 }
@@ -182,7 +200,10 @@ static void lead(int64_t n_tasks, task_fn *fn, void *arg)
     pool.fn = fn;
     pool.arg = arg;
     pool.n_tasks = n_tasks;
-    atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
+    pool.n_spans = pool.size;
+    for (int i = 0; i < pool.n_spans; i++)
+        atomic_store_explicit(&pool.spans[i].next, span_begin(n_tasks, pool.n_spans, i),
+                              memory_order_relaxed);
     atomic_store_explicit(&pool.left, 0, memory_order_relaxed);
     /* Job numbers wrap but are never 0, which is what a new worker has seen. */
     uint64_t job = (GATE_JOB(atomic_load_explicit(&pool.gate, memory_order_relaxed)) + 1) & UINT32_MAX;
