@@ -22,12 +22,24 @@ static uint64_t hash_text(const char *text, uint64_t hash)
     return hash;
 }
 
+/* Where an op stands among all: which process runs it, and in which slice it is. */
+static uint64_t place_of(const char *op) { return kiln_mix(hash_text(op, UINT64_C(0xCBF29CE484222325))); }
+
 bool kiln_wanted(const kiln_run *run, const char *op, const char *name)
 {
     char full[160];
     snprintf(full, sizeof full, "%s:%s", op, name);
     if (run->filter && !strstr(full, run->filter)) return false;
-    return !run->parts || kiln_claim(run, kiln_mix(hash_text(op, UINT64_C(0xCBF29CE484222325))));
+    const uint64_t place = place_of(op);
+    if (run->slices && (int)((place >> 32) % (uint64_t)run->slices) != run->slice) return false;
+    return !run->parts || kiln_claim(run, op, place);
+}
+
+static void run_timed(kiln_run *run, const kiln_case *c)
+{
+    const double begun = kiln_conform_now();
+    kiln_run_case(run, c);
+    if (run->parts) kiln_claim_took(run, place_of(c->op), kiln_conform_now() - begun);
 }
 
 static bool wanted(const kiln_run *run, const kiln_case *c)
@@ -131,7 +143,7 @@ static bool run_files(kiln_run *run, file_list *list)
             if (run->list)
                 printf("%s:%s %s\n", c->op, c->name, kn_dtype_name(c->dtype));
             else
-                kiln_run_case(run, c);
+                run_timed(run, c);
         }
     }
     free(c);
@@ -156,7 +168,9 @@ static void run_table(kiln_run *run)
         }
         if (!run->first[number] || !run->led[number]) continue;
         kiln_check k = {run, run->first[number], "", &row};
+        const double begun = kiln_conform_now();
         kiln_run_dtypes(&k);
+        if (run->parts) kiln_claim_took(run, place_of(row.name), kiln_conform_now() - begun);
     }
 }
 
@@ -256,7 +270,7 @@ static void free_tables(kiln_run *run)
 
 static int parse(kiln_run *run, int count, char **arguments)
 {
-    const char *sample = NULL, *seed = NULL, *jobs = NULL;
+    const char *sample = NULL, *seed = NULL, *jobs = NULL, *slice = NULL, *seconds = NULL;
     for (int i = 0; i < count; i++) {
         bool bad = false;
         if (kiln_option(arguments, i, "--verbose"))
@@ -277,6 +291,8 @@ static int parse(kiln_run *run, int count, char **arguments)
                  !kiln_option_value(count, arguments, &i, "--refused", &run->refused, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--sample", &sample, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--jobs", &jobs, &bad) &&
+                 !kiln_option_value(count, arguments, &i, "--slice", &slice, &bad) &&
+                 !kiln_option_value(count, arguments, &i, "--seconds", &seconds, &bad) &&
                  !kiln_option_value(count, arguments, &i, "--seed", &seed, &bad))
             return kiln_usage_error("conform has no option '%s'", arguments[i]);
         if (bad) return kiln_usage_error("%s needs a value", arguments[i]);
@@ -296,6 +312,14 @@ static int parse(kiln_run *run, int count, char **arguments)
         return kiln_usage_error("--jobs is a number of processes from 1 to %d, not '%s'", (int)KILN_MAX_JOBS,
                                 jobs);
     if (run->parts == 1) run->parts = 0;
+    int read = 0;
+    if (slice && (sscanf(slice, "%d/%d%n", &run->slice, &run->slices, &read) != 2 || slice[read] ||
+                  run->slice < 1 || run->slice > run->slices))
+        return kiln_usage_error("--slice is K/N, the K-th of N slices of all ops, not '%s'", slice);
+    run->slice--;
+    if (seconds) run->seconds = (int)strtol(seconds, &end, 10);
+    if (seconds && (*end || end == seconds || run->seconds < 1 || !run->parts))
+        return kiln_usage_error("--seconds is a whole number and goes with --jobs, not '%s'", seconds);
     if (!run->spec && !run->list) return kiln_usage_error("conform needs --device SPEC");
     return 0;
 }
@@ -337,5 +361,5 @@ int kiln_command_conform(int count, char **arguments)
         printf("%lld passed, %lld failed\n", (long long)run.passed, (long long)run.failed);
     }
     if (!good) return 1;
-    return run.failed || (!run.list && !run.passed) ? 1 : 0;
+    return run.failed || run.not_begun || (!run.list && !run.passed) ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 /* kiln conform --jobs N: N processes go through the ops and run those that no other has come to before; their counts are
-   added up. */
+   added up. What each op took is noted, and with --seconds none is begun when the time is over. */
 #define _DEFAULT_SOURCE 1
 #include "conform_run.h"
 #include "kiln.h"
@@ -11,20 +11,65 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { COUNTS = 6, CLAIMS = 4096 };
+enum { COUNTS = 6, CLAIMS = 4096, SLOWEST = 8, NOT_BEGUN = -1 };
 
-/* Which process runs an op, one more than its number; ops that share a place share the process. In memory of all. */
+/* Ops that share a place share the process. In memory of all. */
 struct kiln_claims {
-    atomic_int owner[CLAIMS];
+    double begun;
+    struct {
+        atomic_int owner; /* one more than the number of the process that runs it; 0: nobody yet */
+        atomic_llong microseconds;
+        char op[48];
+    } place[CLAIMS];
 };
 
-bool kiln_claim(const kiln_run *run, uint64_t hash)
+double kiln_conform_now(void)
 {
-    atomic_int *owner = &run->claims->owner[hash % CLAIMS];
-    int nobody = 0;
-    return atomic_compare_exchange_strong(owner, &nobody, run->part + 1) || nobody == run->part + 1;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+bool kiln_claim(const kiln_run *run, const char *op, uint64_t hash)
+{
+    struct kiln_claims *all = run->claims;
+    atomic_int *owner = &all->place[hash % CLAIMS].owner;
+    const bool late = run->seconds && kiln_conform_now() - all->begun > run->seconds;
+    int before = 0;
+    if (!atomic_compare_exchange_strong(owner, &before, late ? NOT_BEGUN : run->part + 1))
+        return before == run->part + 1;
+    snprintf(all->place[hash % CLAIMS].op, sizeof all->place->op, "%s", op);
+    return !late;
+}
+
+void kiln_claim_took(const kiln_run *run, uint64_t hash, double seconds)
+{
+    atomic_fetch_add(&run->claims->place[hash % CLAIMS].microseconds, (long long)(seconds * 1e6));
+}
+
+/* The ops that took longest, and those that were not begun. */
+static void tell_times(kiln_run *run)
+{
+    struct kiln_claims *all = run->claims;
+    int left = 0;
+    for (int i = 0; i < CLAIMS; i++) left += atomic_load(&all->place[i].owner) == NOT_BEGUN;
+    printf("slowest ops:");
+    for (int n = 0; n < SLOWEST; n++) {
+        int at = 0;
+        for (int i = 1; i < CLAIMS; i++)
+            if (atomic_load(&all->place[i].microseconds) > atomic_load(&all->place[at].microseconds)) at = i;
+        if (atomic_load(&all->place[at].microseconds) == 0) break;
+        printf("%s %s %.1f s", n ? "," : "", all->place[at].op,
+               (double)atomic_load(&all->place[at].microseconds) * 1e-6);
+        atomic_store(&all->place[at].microseconds, 0);
+    }
+    printf("\n");
+    if (!left) return;
+    printf("%d ops were not begun in %d s\n", left, run->seconds);
+    run->not_begun = left;
 }
 
 static void counts_of(const kiln_run *run, int64_t *counts)
@@ -81,6 +126,7 @@ bool kiln_conform_jobs(kiln_run *run, bool (*one)(kiln_run *run))
         fprintf(stderr, "kiln: no memory to share between the processes\n");
         return false;
     }
+    run->claims->begun = kiln_conform_now();
     fflush(stdout);
     for (int part = 0; part < run->parts; part++) {
         int both[2];
@@ -97,6 +143,7 @@ bool kiln_conform_jobs(kiln_run *run, bool (*one)(kiln_run *run))
         ends[part] = both[0];
     }
     for (int part = 0; part < run->parts; part++) gather(run, part, ends[part], process[part]);
+    tell_times(run);
     munmap(run->claims, sizeof *run->claims);
     return true;
 }

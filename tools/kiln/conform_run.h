@@ -42,6 +42,9 @@ typedef struct kiln_run {
     int part,
         parts; /* one of so many processes, each of which runs the ops that it was the first to come to; parts 0: all */
     struct kiln_claims *claims; /* of all of them */
+    int slice, slices;          /* only ops of this slice, 0 .. slices - 1; slices 0: all */
+    int seconds;                /* after which no op is begun; 0: no bound */
+    int not_begun;              /* ops */
     uint64_t seed;
     int64_t passed, failed, skipped, fell_back, own_tolerance;
     int64_t lacking; /* checks that the device refused because it has no f64 */
@@ -59,8 +62,11 @@ typedef struct kiln_run {
 } kiln_run;
 
 enum { KILN_MAX_JOBS = 64 };
-/* Whether this process is the one that runs an op, by the hash of its name. */
-bool kiln_claim(const kiln_run *run, uint64_t hash);
+/* Whether this process is the one that runs an op, by its name and the hash of that. */
+bool kiln_claim(const kiln_run *run, const char *op, uint64_t hash);
+/* Adds to the time of an op that this process has claimed. */
+void kiln_claim_took(const kiln_run *run, uint64_t hash, double seconds);
+double kiln_conform_now(void);
 /* Runs `one` in as many processes as there are parts and adds up what they counted. */
 bool kiln_conform_jobs(kiln_run *run, bool (*one)(kiln_run *run));
 
