@@ -1,13 +1,10 @@
 /* Convolutions as products whose operands are gathered while they are fetched: nothing is unfolded in memory. With g
    groups the batch of the product is the groups; images lie along its columns, or along its terms for the gradient of
    the weight. */
-#include "backend/gpu/product.h"
+#include "backend/gpu/gpu_conv.h"
 #include "backend/gpu/product_kernel.h"
-#include "core/reproducible.h"
 #include "ops/conv.h"
 #include <string.h>
-
-enum { FORWARD, TRANSPOSED, WEIGHT }; /* the rows conv, conv_transpose and conv_weight_grad */
 
 /* The kernel's numbers, and its arrays with an entry for each spatial axis. */
 enum { M, N, K, GROUPS, CHANNELS, OUTS, IMAGES, TAPS, POSITIONS, PLANE, NUMBERS };
@@ -73,7 +70,7 @@ static kni_ir_id tap_place(kni_tiled *t, kni_ir_id at, kni_ir_id tap, kni_ir_id 
     *inside = 0;
     for (int a = 0; a < c->axes; a++) {
         kni_ir_id moved = word(t, "mul", k[a], entry(t, DILATION, a)), size = entry(t, X_SIZE, a), i;
-        if (c->what == TRANSPOSED) {
+        if (c->what == KNI_CONV_TRANSPOSED) {
             kni_ir_id from = word(t, "sub", word(t, "add", p[a], entry(t, PADDING, a)), moved);
             i = word(t, "div", from, entry(t, STRIDE, a));
             *inside = both(t, *inside, word(t, "ge", from, zero));
@@ -112,8 +109,9 @@ static kni_ir_id place_image(kni_tiled *t, kni_ir_id out, kni_ir_id image_and_po
 static kni_ir_id place_left(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group, kni_ir_id *inside)
 {
     *inside = 0;
-    if (of(t)->what == WEIGHT) return place_image(t, row, column, group);
-    if (of(t)->what == FORWARD) return join(t, join(t, group, number(t, OUTS), row), number(t, K), column);
+    if (of(t)->what == KNI_CONV_WEIGHT) return place_image(t, row, column, group);
+    if (of(t)->what == KNI_CONV_FORWARD)
+        return join(t, join(t, group, number(t, OUTS), row), number(t, K), column);
     kni_ir_id channel, tap = split(t, column, number(t, TAPS), &channel);
     channel = join(t, group, number(t, CHANNELS), channel);
     return join(t, join(t, channel, number(t, OUTS), row), number(t, TAPS), tap);
@@ -122,15 +120,15 @@ static kni_ir_id place_left(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_i
 static kni_ir_id place_right(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group,
                              kni_ir_id *inside)
 {
-    return of(t)->what == WEIGHT ? place_x(t, column, row, group, inside)
-                                 : place_x(t, row, column, group, inside);
+    return of(t)->what == KNI_CONV_WEIGHT ? place_x(t, column, row, group, inside)
+                                          : place_x(t, row, column, group, inside);
 }
 
 static kni_ir_id place_result(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group,
                               kni_ir_id *inside)
 {
     *inside = 0;
-    if (of(t)->what != WEIGHT) return place_image(t, row, column, group);
+    if (of(t)->what != KNI_CONV_WEIGHT) return place_image(t, row, column, group);
     return join(t, join(t, group, number(t, OUTS), row), number(t, N), column);
 }
 
@@ -153,7 +151,7 @@ static bool declare(conv *c, const signature *s, kni_ir_builder *b, const kni_gp
     t->index = s->wide ? KN_I64 : KN_I32;
     t->shape = s->shape;
     t->dtype = s->dtype;
-    t->b_along_rows = s->what == WEIGHT;
+    t->b_along_rows = s->what == KNI_CONV_WEIGHT;
     t->leaves_out = s->leaves_out;
     t->b = b;
     t->a = kni_ir_buffer(b, "a", s->dtype, KNI_IR_READ);
@@ -193,10 +191,10 @@ static kni_ir *build(const void *key, const kni_gpu_tail *tail, const kni_sched_
 /* The row, column and group of a result in memory, against place_result. */
 static void locate(kni_tiled *t, kni_ir_id at, kni_ir_id *row, kni_ir_id *column, kni_ir_id *group)
 {
-    kni_ir_id low = split(t, at, number(t, of(t)->what == WEIGHT ? N : POSITIONS), &at), image;
+    kni_ir_id low = split(t, at, number(t, of(t)->what == KNI_CONV_WEIGHT ? N : POSITIONS), &at), image;
     *row = split(t, at, number(t, OUTS), group);
     *column = low;
-    if (of(t)->what == WEIGHT) return;
+    if (of(t)->what == KNI_CONV_WEIGHT) return;
     *group = split(t, *group, number(t, GROUPS), &image);
     *column = join(t, image, number(t, POSITIONS), low);
 }
@@ -259,58 +257,11 @@ static void measure(run *a, int what, const kni_conv_attributes *at, const kni_t
     n[POSITIONS] = kni_count_dims(a->axes, y->dims + 2);
     n[PLANE] = kni_count_dims(a->axes, x->dims + 2);
     n[M] = n[OUTS];
-    n[N] = what == WEIGHT ? n[CHANNELS] * n[TAPS] : n[IMAGES] * n[POSITIONS];
-    n[K] = what == WEIGHT ? n[IMAGES] * n[POSITIONS] : n[CHANNELS] * n[TAPS];
+    n[N] = what == KNI_CONV_WEIGHT ? n[CHANNELS] * n[TAPS] : n[IMAGES] * n[POSITIONS];
+    n[K] = what == KNI_CONV_WEIGHT ? n[IMAGES] * n[POSITIONS] : n[CHANNELS] * n[TAPS];
     const int64_t *from[ARRAYS] = {x->dims + 2,     w->dims + 2,      y->dims + 2,
                                    at->stride.dims, at->padding.dims, at->dilation.dims};
     for (int i = 0; i < ARRAYS; i++) memcpy(a->arrays[i], from[i], (size_t)a->axes * sizeof(int64_t));
-}
-
-/* By the driver's library: images of one axis are those of two with one row. */
-static kn_status by_library(kni_gpu *g, const kn_record *r, const run *a, int what)
-{
-    const kni_type *x = &kni_in(r, 0)->type, *other = &kni_in(r, 1)->type, *y = &kni_out(r, 0)->type;
-    bool half = kni_is_half(y->dtype), biased = a->l.n_buffers > 3;
-    if (!g->driver->convolution || !half || a->axes > 2 || (biased && what != FORWARD))
-        return KN_ERROR_UNSUPPORTED;
-    /* A library may add up in any order. */
-    if (kni_reproducible()) return KN_ERROR_UNSUPPORTED;
-    static const int whats[] = {KNI_CONVOLUTION_FORWARD, KNI_CONVOLUTION_DATA, KNI_CONVOLUTION_FILTER};
-    int missing = 2 - a->axes;
-    kni_convolution p = {.what = whats[what],
-                         .dtype = y->dtype,
-                         .images = x->dims[0],
-                         .channels = what == TRANSPOSED ? y->dims[1] : x->dims[1],
-                         .outs = what == FORWARD  ? y->dims[1]
-                                 : what == WEIGHT ? other->dims[1]
-                                                  : x->dims[1],
-                         .groups = a->numbers[GROUPS],
-                         .stride = {1, 1},
-                         .dilation = {1, 1},
-                         .x_size = {1, 1},
-                         .kernel = {1, 1},
-                         .y_size = {1, 1}};
-    /* What a transposed convolution reads is what a plain one makes. */
-    int64_t *to[ARRAYS] = {what == TRANSPOSED ? p.y_size : p.x_size,
-                           p.kernel,
-                           what == TRANSPOSED ? p.x_size : p.y_size,
-                           p.stride,
-                           p.padding,
-                           p.dilation};
-    for (int i = 0; i < ARRAYS; i++)
-        for (int k = 0; k < a->axes; k++) to[i][missing + k] = a->arrays[i][k];
-    if (p.padding[0] < 0 || p.padding[1] < 0) return KN_ERROR_UNSUPPORTED;
-    kni_place places[KNI_GPU_PRODUCT_BUFFERS];
-    for (int i = 0; i < a->l.n_buffers; i++) places[i] = (kni_place){a->l.blocks[i]->memory, a->l.offsets[i]};
-    /* Buffers: the other operand, x, a bias, the result. */
-    kni_place result = places[a->l.n_buffers - 1];
-    p.x = what == TRANSPOSED ? result : places[1];
-    p.w = what == WEIGHT ? result : places[0];
-    p.y = what == FORWARD ? result : what == TRANSPOSED ? places[1] : places[0];
-    if (biased) p.bias = places[2];
-    kn_status s = kni_gpu_checked(g, g->driver->convolution(g->driver, &p));
-    if (s == KN_OK) g->launches++;
-    return s;
 }
 
 /* Whether results have terms without an element of x: in the padding, or between the elements that a transposed
@@ -321,8 +272,9 @@ static bool misses_elements(const run *a, int what)
         const int64_t stride = a->arrays[STRIDE][i], padding = a->arrays[PADDING][i];
         const int64_t reach = (a->arrays[KERNEL][i] - 1) * a->arrays[DILATION][i],
                       last = a->arrays[Y_SIZE][i] - 1;
-        if (what == TRANSPOSED ? stride > 1 || padding < reach || last + padding >= a->arrays[X_SIZE][i]
-                               : padding > 0 || last * stride + reach - padding >= a->arrays[X_SIZE][i])
+        if (what == KNI_CONV_TRANSPOSED
+                ? stride > 1 || padding < reach || last + padding >= a->arrays[X_SIZE][i]
+                : padding > 0 || last * stride + reach - padding >= a->arrays[X_SIZE][i])
             return true;
     }
     return false;
@@ -368,57 +320,85 @@ static kn_status by_kernel(kni_gpu *g, run *a, signature s)
     return launch(g, &s, a, kni_tiled_tiles(&s.shape, n[M], n[N]), n[GROUPS]);
 }
 
-/* A library multiplies padding too, so we sum every NaN result again without it. */
-static kn_status mend(kni_gpu *g, const kn_record *r, run *a, signature s)
+static signature begin(const kn_record *r, int what, run *a)
+{
+    const kni_tensor *x = kni_in(r, 0), *other = kni_in(r, 1), *y = kni_out(r, 0);
+    if (what == KNI_CONV_WEIGHT)
+        measure(a, what, r->attributes, &x->type, &y->type, &other->type);
+    else
+        measure(a, what, r->attributes, &x->type, &other->type, &y->type);
+    int64_t most = kni_count(&x->type);
+    if (kni_count(&other->type) > most) most = kni_count(&other->type);
+    if (kni_count(&y->type) > most) most = kni_count(&y->type);
+    return sign(r, a, what, r->n_in > 2 && kni_in(r, 2), most);
+}
+
+static kn_status give_operands(kni_gpu *g, const kn_record *r, run *a)
+{
+    kn_status status = give(g, a, kni_in(r, 1));
+    if (status == KN_OK) status = give(g, a, kni_in(r, 0));
+    if (status == KN_OK && r->n_in > 2 && kni_in(r, 2)) status = give(g, a, kni_in(r, 2));
+    return status;
+}
+
+/* The result in the memory that it has. */
+static void give_result(run *a, const kn_record *r)
+{
+    a->l.blocks[a->l.n_buffers++] = kni_gpu_block_of(kni_out(r, 0)->storage);
+}
+
+static void end(run *a)
+{
+    for (int i = 0; i < 3; i++)
+        if (a->made[i]) kni_gpu_give(a->made[i]);
+}
+
+kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what)
 {
     const int64_t results = kni_count(&kni_out(r, 0)->type);
+    run a;
+    memset(&a, 0, sizeof a);
+    signature s = begin(r, what, &a);
+    if (!s.leaves_out) return KN_OK;
     s.kind = MENDING;
-    return s.leaves_out ? launch(g, &s, a, (results + MENDED_AT_ONCE - 1) / MENDED_AT_ONCE, 1) : KN_OK;
+    kn_status status = give_operands(g, r, &a);
+    if (status == KN_OK) {
+        give_result(&a, r);
+        status = launch(g, &s, &a, (results + MENDED_AT_ONCE - 1) / MENDED_AT_ONCE, 1);
+    }
+    end(&a);
+    return status;
 }
 
 static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way, int what)
 {
-    kni_tensor *x = kni_in(r, 0), *other = kni_in(r, 1), *bias = r->n_in > 2 ? kni_in(r, 2) : NULL;
-    kni_tensor *y = kni_out(r, 0);
+    kn_status status =
+        way->by == KNI_GPU_BY_KERNEL ? KN_ERROR_UNSUPPORTED : kni_gpu_run_conv_library(g, r, way->tail, what);
+    if (status != KN_ERROR_UNSUPPORTED || way->by == KNI_GPU_BY_LIBRARY) return status;
     run a;
-    if (way->by == KNI_GPU_BY_LIBRARY && (way->tail || !g->driver->convolution)) return KN_ERROR_UNSUPPORTED;
     memset(&a, 0, sizeof a);
     a.l.tail = way->tail;
-    if (what == WEIGHT)
-        measure(&a, what, r->attributes, &x->type, &y->type, &other->type);
-    else
-        measure(&a, what, r->attributes, &x->type, &other->type, &y->type);
-    int64_t most = kni_count(&x->type);
-    if (kni_count(&other->type) > most) most = kni_count(&other->type);
-    if (kni_count(&y->type) > most) most = kni_count(&y->type);
-    kn_status s = give(g, &a, other);
-    if (s == KN_OK) s = give(g, &a, x);
-    if (s == KN_OK && bias) s = give(g, &a, bias);
-    if (s == KN_OK && !way->tail) s = kni_gpu_allocate(g, y);
-    if (s == KN_OK) {
-        if (!way->tail) a.l.blocks[a.l.n_buffers++] = kni_gpu_block_of(y->storage);
-        const signature sig = sign(r, &a, what, bias != NULL, most);
-        s = way->tail || way->by == KNI_GPU_BY_KERNEL ? KN_ERROR_UNSUPPORTED : by_library(g, r, &a, what);
-        if (s == KN_OK)
-            s = mend(g, r, &a, sig);
-        else if (s == KN_ERROR_UNSUPPORTED && way->by != KNI_GPU_BY_LIBRARY)
-            s = by_kernel(g, &a, sig);
+    const signature s = begin(r, what, &a);
+    status = give_operands(g, r, &a);
+    if (status == KN_OK && !way->tail) {
+        status = kni_gpu_allocate(g, kni_out(r, 0));
+        if (status == KN_OK) give_result(&a, r);
     }
-    if (s == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
-    for (int i = 0; i < 3; i++)
-        if (a.made[i]) kni_gpu_give(a.made[i]);
-    return s;
+    if (status == KN_OK) status = by_kernel(g, &a, s);
+    if (status == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
+    end(&a);
+    return status;
 }
 
 kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
 {
-    return convolve(g, r, way, FORWARD);
+    return convolve(g, r, way, KNI_CONV_FORWARD);
 }
 kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
 {
-    return convolve(g, r, way, TRANSPOSED);
+    return convolve(g, r, way, KNI_CONV_TRANSPOSED);
 }
 kn_status kni_gpu_run_conv_weight_grad(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
 {
-    return convolve(g, r, way, WEIGHT);
+    return convolve(g, r, way, KNI_CONV_WEIGHT);
 }
