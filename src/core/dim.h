@@ -60,6 +60,9 @@ kni_truth kni_dim_equal(kn_dim a, kn_dim b);
 /* The value under an assignment of symbols (values[i] belongs to symbols[i]); -1 when one is missing, or it is below 0 or too
    large. */
 int64_t kni_dim_evaluate(kn_dim d, const kn_dim *symbols, const int64_t *values, int32_t n);
+/* The same for a whole number, which may be below 0; false where it has no value. */
+bool kni_dim_evaluate_whole(kn_dim d, const kn_dim *symbols, const int64_t *values, int32_t n,
+                            int64_t *value);
 
 /* How an expression is made. KNI_DIM_SUM: of terms, each a factor before a product of symbols, quotients and extremes. */
 typedef enum kni_dim_kind {

@@ -425,10 +425,15 @@ static bool evaluate(kn_dim d, const assignment *a, int64_t *value)
     return *value != KNI_DIM_BAD;
 }
 
+bool kni_dim_evaluate_whole(kn_dim d, const kn_dim *symbols, const int64_t *values, int32_t n, int64_t *value)
+{
+    return evaluate(d, &(assignment){symbols, values, n}, value);
+}
+
 int64_t kni_dim_evaluate(kn_dim d, const kn_dim *symbols, const int64_t *values, int32_t n)
 {
     int64_t value;
-    return evaluate(d, &(assignment){symbols, values, n}, &value) && value >= 0 ? value : -1;
+    return kni_dim_evaluate_whole(d, symbols, values, n, &value) && value >= 0 ? value : -1;
 }
 
 const kni_dims_methods kni_symbolic_dims = {kind_of,  compute,        equal,

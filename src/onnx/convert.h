@@ -12,6 +12,7 @@
 #define KNI_ONNX_CONVERT_H
 
 #include "onnx/model.h"
+#include <string.h>
 
 /* A node being converted. */
 typedef struct kni_conversion kni_conversion;
@@ -68,8 +69,11 @@ kni_extent kni_extent_product(kni_conversion *c, const kni_extent *list, int32_t
 static inline bool kni_extent_is(kni_extent e, int64_t number) { return !e.text && e.value == number; }
 /* Whether both are surely equal: numbers or the same expression. */
 bool kni_extent_same(kni_extent a, kni_extent b);
-/* A position of an axis that is minus a size, counted from the start: where there are fewer elements it is the first. Others stay. */
-kni_extent kni_extent_from_end(kni_conversion *c, kni_extent at, kni_extent size);
+/* Whether it is below 0 or, for an expression, may be as far as its text tells: what may be has a minus in it. */
+static inline bool kni_extent_may_be_negative(kni_extent e)
+{
+    return e.text ? strchr(e.text, '-') != NULL : e.value < 0;
+}
 /* The number; where it is an expression the node fails: "... is known only when the model runs; give it with --dim". */
 int64_t kni_extent_number(kni_conversion *c, kni_extent e, const char *what);
 

@@ -35,12 +35,30 @@ static const kn_attribute slice_schema[] = {KNI_ATTR(kni_slice_attributes, start
                                             KNI_ATTR(kni_slice_attributes, step, KNI_ATTR_INTS, KNI_STATIC),
                                             {0}};
 
+/* An expression that may be below 0, and counts from the end then: n is added where it is. */
+static kn_dim counted_from_start(kn_dim position, kn_dim n)
+{
+    const kn_dim longest = INT64_C(1) << 48; /* no axis is */
+    if (kni_dim_low(position) >= 0) return position;
+    if (kni_dim_high(position) < 0) return kni_dim_compute(KNI_DIM_ADD, position, n);
+    kn_dim below = kni_dim_compute(KNI_DIM_MAX, kni_dim_compute(KNI_DIM_SUB, 0, position), 0);
+    kn_dim one = kni_dim_compute(KNI_DIM_MIN, below, 1), added = kni_dim_compute(KNI_DIM_MUL, one, n);
+    /* A product of sums may have too many terms. */
+    if (added == KNI_DIM_BAD)
+        added = kni_dim_compute(KNI_DIM_MIN, n, kni_dim_compute(KNI_DIM_MUL, one, longest));
+    return kni_dim_compute(KNI_DIM_ADD, position, added);
+}
+
 /* clamp_position for an axis of unknown size. */
 static kn_dim symbolic_position(kn_dim position, kn_dim n, bool back)
 {
     kn_dim last = back ? kni_dim_compute(KNI_DIM_SUB, n, 1) : n;
-    if (position >= 0 || kni_dim_kind_of(position) != KNI_DIM_CONSTANT)
-        return kni_dim_compute(KNI_DIM_MIN, position, last);
+    if (kni_dim_kind_of(position) != KNI_DIM_CONSTANT) {
+        kn_dim at = counted_from_start(position, n);
+        if (kni_dim_low(at) < 0) at = kni_dim_compute(KNI_DIM_MAX, at, back ? -1 : 0);
+        return kni_dim_compute(KNI_DIM_MIN, at, last);
+    }
+    if (position >= 0) return kni_dim_compute(KNI_DIM_MIN, position, last);
     if (position <= KNI_DIM_FIRST) return back ? -1 : 0; /* before the start of any axis */
     return kni_dim_compute(KNI_DIM_MAX, kni_dim_compute(KNI_DIM_ADD, n, position), back ? -1 : 0);
 }
@@ -55,7 +73,8 @@ static kn_dim symbolic_range(kn_dim start, kn_dim stop, int64_t step, kn_dim n)
         length = kni_dim_compute(KNI_DIM_MIN, n, -start);
     } else {
         /* Where the start lies behind an axis there is nothing, whether it is clamped or not: so a plain one is not. */
-        bool plain = kni_dim_kind_of(start) != KNI_DIM_CONSTANT || (start >= 0 && start < -KNI_DIM_FIRST);
+        bool plain = kni_dim_kind_of(start) != KNI_DIM_CONSTANT ? kni_dim_low(start) >= 0
+                                                                : start >= 0 && start < -KNI_DIM_FIRST;
         bool clamped = back || !plain;
         kn_dim begin = clamped ? symbolic_position(start, n, back) : start;
         length = back ? kni_dim_compute(KNI_DIM_SUB, begin, end) : kni_dim_compute(KNI_DIM_SUB, end, begin);

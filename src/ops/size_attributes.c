@@ -6,39 +6,53 @@
 #include "ops/movement_rows.h"
 #include <string.h>
 
+/* below_zero: the numbers may be negative, because they are data or places that count from the end. */
 static const struct {
-    const char *op, *attributes[3];
+    const char *op, *attributes[3], *below_zero[2];
 } taken[] = {
-    {"adaptive_avg_pool", {"size"}},
-    {"adaptive_max_pool", {"size"}},
-    {"bincount", {"length"}},
-    {"categorical", {"samples"}},
-    {"col2im", {"size"}},
-    {"expand", {"shape"}},
-    {"full", {"shape", "whole"}},
-    {"interpolate", {"size"}},
-    {"iota", {"length", "whole_start", "whole_step"}},
-    {"linspace", {"length"}},
-    {"nms", {"limit"}},
-    {"nonzero", {"capacity"}},
-    {"pad", {"before", "after"}},
-    {"random_bernoulli", {"shape"}},
-    {"random_bits", {"shape"}},
-    {"random_int", {"shape"}},
-    {"random_normal", {"shape"}},
-    {"random_uniform", {"shape"}},
-    {"resample", {"size"}},
-    {"reshape", {"shape"}},
-    {"slice", {"start", "stop"}},
-    {"topk", {"k"}},
-    {"update_slice", {"start", "stop"}},
+    {"adaptive_avg_pool", {"size"}, {NULL}},
+    {"adaptive_max_pool", {"size"}, {NULL}},
+    {"bincount", {"length"}, {NULL}},
+    {"categorical", {"samples"}, {NULL}},
+    {"col2im", {"size"}, {NULL}},
+    {"expand", {"shape"}, {NULL}},
+    {"full", {"shape", "whole"}, {"whole"}},
+    {"interpolate", {"size"}, {NULL}},
+    {"iota", {"length", "whole_start", "whole_step"}, {"whole_start", "whole_step"}},
+    {"linspace", {"length"}, {NULL}},
+    {"nms", {"limit"}, {NULL}},
+    {"nonzero", {"capacity"}, {NULL}},
+    {"pad", {"before", "after"}, {NULL}},
+    {"random_bernoulli", {"shape"}, {NULL}},
+    {"random_bits", {"shape"}, {NULL}},
+    {"random_int", {"shape"}, {NULL}},
+    {"random_normal", {"shape"}, {NULL}},
+    {"random_uniform", {"shape"}, {NULL}},
+    {"resample", {"size"}, {NULL}},
+    {"reshape", {"shape"}, {NULL}},
+    {"slice", {"start", "stop"}, {"start", "stop"}},
+    {"topk", {"k"}, {NULL}},
+    {"update_slice", {"start", "stop"}, {"start", "stop"}},
 };
+
+static bool is_among(const char *const *names, int n, const char *name)
+{
+    for (int i = 0; i < n && names[i]; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
 
 bool kni_takes_size(const kn_op *row, const char *attribute)
 {
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        for (int k = 0; k < 3 && taken[i].attributes[k]; k++)
-            if (!strcmp(taken[i].attributes[k], attribute) && !strcmp(taken[i].op, row->name)) return true;
+        if (!strcmp(taken[i].op, row->name)) return is_among(taken[i].attributes, 3, attribute);
+    return false;
+}
+
+bool kni_takes_negative(const kn_op *row, const char *attribute)
+{
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (!strcmp(taken[i].op, row->name)) return is_among(taken[i].below_zero, 2, attribute);
     return false;
 }
 

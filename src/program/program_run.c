@@ -6,6 +6,7 @@
 #include "core/life.h"
 #include "core/text.h"
 #include "ops/autocast_state.h"
+#include "ops/size_attributes.h"
 #include "program/run_state.h"
 #include <kn/tensor.h>
 #include <string.h>
@@ -51,6 +52,11 @@ static kn_status bind_input(kni_run *run, int32_t i, const kni_type *have)
 int64_t kni_run_size(const kni_run *run, kn_dim d)
 {
     return kni_dim_evaluate(d, run->symbols, run->sizes, run->n_sizes);
+}
+
+bool kni_run_whole(const kni_run *run, kn_dim d, int64_t *value)
+{
+    return kni_dim_evaluate_whole(d, run->symbols, run->sizes, run->n_sizes, value);
 }
 
 static kn_status compare_input(kni_run *run, int32_t i, const kni_type *have)
@@ -187,8 +193,8 @@ static kn_status untold_attribute(const kni_run *run, const kn_op *row, const ch
 {
     char told[200] = "";
     kni_run_tell(run, d, &(kni_text){told, sizeof told, 0});
-    return kni_fail_op(KN_ERROR_SHAPE, row->name, "%s is negative or unknown with these inputs: %D%s", name,
-                       d, told);
+    return kni_fail_op(KN_ERROR_SHAPE, row->name, "%s is %s with these inputs: %D%s", name,
+                       kni_takes_negative(row, name) ? "unknown" : "negative or unknown", d, told);
 }
 
 kn_status kni_run_attributes(const kni_run *run, const kn_op *row, char *attributes)
@@ -199,8 +205,9 @@ kn_status kni_run_attributes(const kni_run *run, const kn_op *row, char *attribu
         char *place = attributes + a->offset;
         for (int32_t i = 0; i < list.rank && i < KN_MAX_RANK; i++) {
             if (kni_dim_kind_of(list.dims[i]) == KNI_DIM_CONSTANT) continue; /* also keys of all 64 bits */
-            int64_t size = kni_run_size(run, list.dims[i]);
-            if (size < 0) return untold_attribute(run, row, a->name, list.dims[i]);
+            int64_t size;
+            if (!kni_run_whole(run, list.dims[i], &size) || (size < 0 && !kni_takes_negative(row, a->name)))
+                return untold_attribute(run, row, a->name, list.dims[i]);
             list.dims[i] = size;
         }
         if (a->type == KNI_ATTR_INT)

@@ -20,6 +20,8 @@ typedef struct kni_run {
 
 /* An expression with these sizes; -1 where it has no value. */
 int64_t kni_run_size(const kni_run *run, kn_dim d);
+/* The same for a whole number, which may be below 0; false where it has no value. */
+bool kni_run_whole(const kni_run *run, kn_dim d, int64_t *value);
 /* Finds sizes that follow from those of the inputs and are not bound yet: n of an input of 2 * n. */
 void kni_run_solve(kni_run *run, const kn_tensor *inputs);
 /* The name of an input, its number where it has none. */

@@ -244,8 +244,10 @@ static kn_status fill_table(kni_c *c, const kni_program_node *n, kni_c_numbers a
             s = kni_fail_op(KN_ERROR_UNSUPPORTED, n->row->name, "how it is computed depends on the sizes");
         t->numbers = count;
         if (t->views) note_free(bound->out[0], numbers);
-        for (int32_t k = 0; k < t->k.n; k++)
-            t->d[(size_t)t->points * KNI_C_CANDIDATES + (size_t)k] = kni_run_size(&c->run, t->k.dims[k]);
+        for (int32_t k = 0; k < t->k.n; k++) {
+            int64_t *size = &t->d[(size_t)t->points * KNI_C_CANDIDATES + (size_t)k];
+            if (!kni_run_whole(&c->run, t->k.dims[k], size)) *size = -1;
+        }
         t->points++;
     }
     if (s == KN_OK && !any)

@@ -26,6 +26,34 @@ static const struct {
      "0 0 0 0 0; "
      "p = Concat(z, m) axis=0; q = Pad(x, p); r = i64[5] 0 0 0 -1 4; y = Reshape(q, r); > y",
      15, NULL},
+    /* x[:n2 - 3], x[n2 - 3:] and x[n2 - 3::-1] count from the end where n2 is 2 */
+    {"x f32[1,2,-1,-1]; h = Shape(x) start=2 end=3; t = i64[1] 3; e = Sub(h, t); z = i64[1] 0; a = i64[1] 2; "
+     "v "
+     "= Slice(x, z, e, a); s = Shape(v); o = f32[1] 1; w = Expand(o, s); y = ReduceSum(w); > y s",
+     15, NULL},
+    {"x f32[1,2,-1,-1]; h = Shape(x) start=2 end=3; t = i64[1] 3; b = Sub(h, t); e = i64[1] 9999; a = i64[1] "
+     "2; v = Slice(x, b, e, a); s = Shape(v); > s v",
+     15, NULL},
+    {"x f32[1,2,-1,-1]; h = Shape(x) start=2 end=3; t = i64[1] 5; b = Sub(h, t); e = i64[1] -9999; a = "
+     "i64[1] "
+     "2; p = i64[1] -1; v = Slice(x, b, e, a, p); s = Shape(v); > s v",
+     15, NULL},
+    /* whole numbers below 0 as data, as a start, as an index, as a pad that cuts and as a number of trips */
+    {"x f32[1,2,-1,-1]; h = Shape(x) start=3 end=4; t = i64[1] 5; d = Sub(h, t); f = Cast(d) to=1; y = "
+     "Add(x, "
+     "f); > y",
+     15, NULL},
+    {"x f32[1,2,-1,-1]; h = Shape(x) start=3 end=4; z = i64[0]; n = Reshape(h, z); i = i64[] 1; b = Sub(i, "
+     "n); y "
+     "= Range(b, n, i); > y",
+     15, "2 * n3 - 1"},
+    {"x f32[1,2,-1,-1]; h = Shape(x) start=3 end=4; i = Neg(h); y = Gather(x, i) axis=3; > y", 15, NULL},
+    {"x f32[1,2,-1,-1]; h = Shape(x) start=3 end=4; t = i64[1] 5; d = Sub(t, h); z = i64[6] 0 0 0 0 0 0; i = "
+     "i64[1] 1; p = Concat(z, d, i) axis=0; y = Pad(x, p); s = Shape(y); > y s",
+     15, NULL},
+    {"x f32[1,2,-1,-1]; h = Shape(x) start=3 end=4; t = i64[1] 5; d = Sub(t, h); e = Sub(h, t); q = Equal(d, "
+     "e); y = Concat(d, e) axis=0; > y q",
+     15, NULL},
     /* a range of floats up to a size */
     {"x f32[1,2,-1,-1]; s = Shape(x) start=3 end=4; z = i64[0]; n = Reshape(s, z); l = Cast(n) to=1; b = "
      "f32[] 1; "

@@ -206,12 +206,14 @@ static value slice(kn_builder b, value x, const char *start, const char *stop, c
                          ATTRIBUTES({"start", start, 0}, {"stop", stop, 0}, {"step", step, 0}));
 }
 
-static const char *const places[] = {"0", "1", "3", "-1", "-2", "-9", "n - 1", "m", END_TEXT};
+static const char *const places[] = {"0",     "1",     "3",     "-1",        "-2", "-9",    "n - 1",
+                                     "n - 3", "1 - m", "m - n", "2 - 2 * n", "m",  END_TEXT};
 enum { PLACES = sizeof places / sizeof *places };
 
 static int64_t place_at(int i)
 {
-    const int64_t numbers[] = {0, 1, 3, -1, -2, -9, n_now - 1, m_now, KN_END};
+    const int64_t numbers[] = {
+        0, 1, 3, -1, -2, -9, n_now - 1, n_now - 3, 1 - m_now, m_now - n_now, 2 - 2 * n_now, m_now, KN_END};
     return numbers[i];
 }
 

@@ -145,20 +145,21 @@ typedef kni_extent compute_function(kni_conversion *c, kni_extent a, kni_extent 
 
 static bool is_negative(kni_extent e) { return !e.text && e.value < 0; }
 
-/* 1, 0, or -1 where it is not known. A size is at least 0. */
+/* 1, 0, or -1 where it is not known. */
 static int are_equal(kni_extent a, kni_extent b)
 {
     if (!a.text && !b.text) return a.value == b.value;
     if (kni_extent_same(a, b)) return 1;
-    if (is_negative(a) || is_negative(b)) return 0;
-    return -1;
+    bool apart = (is_negative(a) && !kni_extent_may_be_negative(b)) ||
+                 (is_negative(b) && !kni_extent_may_be_negative(a));
+    return apart ? 0 : -1;
 }
 
-/* Rounded towards 0, for divisors above 0: what may be below 0 has a minus in its text. */
+/* Rounded towards 0, for divisors above 0. */
 static kni_extent divide_truncated(kni_conversion *c, kni_extent a, kni_extent b)
 {
     const kni_extent zero = KNI_EXTENT(0);
-    if (a.text ? !strchr(a.text, '-') : a.value >= 0) return kni_extent_div(c, a, b);
+    if (!kni_extent_may_be_negative(a)) return kni_extent_div(c, a, b);
     kni_extent up = kni_extent_div(c, kni_extent_max(c, a, zero), b);
     return kni_extent_sub(c, up, kni_extent_div(c, kni_extent_max(c, kni_extent_sub(c, zero, a), zero), b));
 }

@@ -135,6 +135,7 @@ static bool start_loop(kni_conversion *c, loop *l, const kni_onnx_node *node, co
     if (e) {
         const kni_extent *list = kni_known_counts(c, in[0], "the number of trips", &n);
         if (list && n == 1 && (list->text || list->value < INT32_MAX)) l->trips = *list, l->counted = true;
+        if (kni_extent_may_be_negative(l->trips)) l->trips = kni_extent_max(c, l->trips, KNI_EXTENT(0));
     }
     bool begins = !kni_is_given(in[1]);
     const kni_entry *condition = kni_entry_of(c, in[1]);

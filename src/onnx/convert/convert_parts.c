@@ -52,10 +52,11 @@ static kni_extent stop_of(kni_extent stop, kni_extent size, int64_t step)
 }
 
 /* Backwards a start before the first element is the first element: the standard clamps it to 0, and Python takes nothing. -1 is never
-   before it, unless there are no elements. */
+   before it, unless there are no elements. max(start, -size) is a place before the first element no more, and counts from the end as ever. */
 static kni_extent start_of(kni_conversion *c, kni_extent start, kni_extent size, int64_t step)
 {
-    if (step > 0 || start.text || start.value >= -1) return start;
+    if (step > 0 || !kni_extent_may_be_negative(start) || kni_extent_is(start, -1)) return start;
+    if (start.text) return kni_extent_max(c, start, kni_extent_sub(c, KNI_EXTENT(0), size));
     return kni_extent_max(c, kni_extent_add(c, start, size), KNI_EXTENT(0));
 }
 
@@ -77,8 +78,8 @@ void kni_convert_slice(KNI_CONVERTS)
         int64_t step = s.steps ? s.steps[i] : 1;
         if (!kni_convert_failed(c) && step == 0) kni_convert_fail(c, KN_ERROR_ARGUMENT, "a step is 0");
         if (kni_convert_failed(c)) return;
-        starts[axis] = start_of(c, kni_extent_from_end(c, s.starts[i], sizes[axis]), sizes[axis], step);
-        stops[axis] = stop_of(kni_extent_from_end(c, s.stops[i], sizes[axis]), sizes[axis], step);
+        starts[axis] = start_of(c, s.starts[i], sizes[axis], step);
+        stops[axis] = stop_of(s.stops[i], sizes[axis], step);
         steps[axis] = KNI_EXTENT(step);
         whole = whole && step == 1 && kni_extent_is(starts[axis], 0) && kni_extent_is(stops[axis], KN_END);
     }
@@ -174,21 +175,26 @@ static bool pads_of(kni_conversion *c, const kni_onnx_node *node, const kni_datu
     return !kni_convert_failed(c);
 }
 
+/* What a pad below 0 cuts, where the pad may be one: max(-pad, 0). The pad is what is left of it, at least 0. */
+static kni_extent cut_by(kni_conversion *c, kni_extent *pad)
+{
+    const kni_extent zero = KNI_EXTENT(0);
+    if (!kni_extent_may_be_negative(*pad)) return zero;
+    kni_extent cut = kni_extent_max(c, kni_extent_sub(c, zero, *pad), zero);
+    *pad = kni_extent_max(c, *pad, zero);
+    return cut;
+}
+
 /* Negative pads cut; they are 0 afterwards. */
 static kni_datum cropped(kni_conversion *c, kni_datum x, int32_t rank, pads *p)
 {
     for (int32_t i = 0; i < rank; i++) {
-        bool front = !p->before[i].text && p->before[i].value < 0,
-             back = !p->after[i].text && p->after[i].value < 0;
-        if (!front && !back) continue;
-        kni_extent size = kni_extent_of(c, x, i);
-        kni_extent start = front ? KNI_EXTENT(-p->before[i].value) : KNI_EXTENT(0);
-        kni_extent stop = back ? kni_extent_add(c, size, p->after[i]) : size;
+        kni_extent start = cut_by(c, &p->before[i]), back = cut_by(c, &p->after[i]);
+        if (kni_extent_is(start, 0) && kni_extent_is(back, 0)) continue;
+        kni_extent stop = kni_extent_sub(c, kni_extent_of(c, x, i), back);
         if (!stop.text && !start.text && start.value > stop.value)
             kni_convert_fail(c, KN_ERROR_SHAPE, "axis %d is cut by more elements than it has", i);
-        x = kni_slice_of(c, x, i, start, stop);
-        if (front) p->before[i] = KNI_EXTENT(0);
-        if (back) p->after[i] = KNI_EXTENT(0);
+        x = kni_slice_of(c, x, i, start, stop.text ? kni_extent_max(c, stop, start) : stop);
     }
     return x;
 }

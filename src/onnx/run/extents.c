@@ -144,21 +144,6 @@ kni_extent kni_extent_min(kni_conversion *c, kni_extent a, kni_extent b)
     return compute(c, a, b, smaller, "min", "min", ", ");
 }
 
-kni_extent kni_extent_from_end(kni_conversion *c, kni_extent at, kni_extent size)
-{
-    static const char minus[] = "(0 - ";
-    size_t before = sizeof minus - 1;
-    if (!at.text || strncmp(at.text, minus, before) != 0) return at;
-    const char *rest = at.text + before;
-    if (strchr(rest, '-') || strchr(rest, '/')) return at;
-    kni_extent part = {0, kni_onnx_arena_copy(c->arena, rest, strlen(rest) - 1)};
-    if (!part.text) {
-        kni_convert_fail(c, KN_ERROR_MEMORY, "no memory for a size");
-        return at;
-    }
-    return kni_extent_sub(c, size, kni_extent_min(c, size, part));
-}
-
 kni_extent kni_extent_product(kni_conversion *c, const kni_extent *list, int32_t n)
 {
     kni_extent y = KNI_EXTENT(1);
