@@ -4,8 +4,8 @@
 #include "sched/sched_rows.h"
 
 static bool down(const kni_work *w) { return w->form == KNI_ROWS_DOWN; }
-/* Lanes that have totals of their own: all where they are different rows. */
-static uint32_t separate(const kni_work *w) { return down(w) ? w->lanes : 1; }
+/* All where they are different rows. */
+uint32_t kni_rows_separate(const kni_work *w) { return down(w) ? w->lanes : 1; }
 
 typedef struct variables {
     kni_ir_id value[KNI_EMIT_LANES], at[KNI_EMIT_LANES];
@@ -90,36 +90,40 @@ static int list(const kni_work *w, int stage, uint16_t nodes[MOST])
     return count;
 }
 
-static int list_online(const kni_work *w, int stage, uint16_t nodes[MOST])
+static int list_pairs(const kni_work *w, int stage, uint8_t pair, uint16_t nodes[MOST])
 {
     int count = 0;
     for (uint16_t n = 1; n < w->n_nodes && count < MOST; n++)
-        if (kni_rows_is_online(&w->nodes[n]) && w->nodes[n].stage == stage) nodes[count++] = n;
+        if (w->nodes[n].pair == pair && w->nodes[n].stage == stage) nodes[count++] = n;
     return count;
 }
 
-/* The totals of all invocations of the row, from those of each. */
+void kni_rows_share_rows(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *totals)
+{
+    const kni_work *w = s->w;
+    if (down(w))
+        kni_rows_share_lines(s, n, totals, w->lanes);
+    else
+        totals[0] = kni_rows_share(s, n, totals);
+}
+
 static void share(kni_rows_emit *s, const kni_work_node *n, const variables *v, kni_rows_total *totals)
 {
     const kni_work *w = s->w;
     for (uint32_t i = 0; i < w->lanes; i++) totals[i] = get(s, v, i);
-    if (down(w)) {
-        kni_rows_share_lines(s, n, totals, w->lanes);
-        return;
-    }
-    totals[0] = kni_rows_fold(s, n, totals, w->lanes);
-    totals[0] = kni_rows_share(s, n, totals);
+    if (!down(w)) totals[0] = kni_rows_fold(s, n, totals, w->lanes);
+    kni_rows_share_rows(s, n, totals);
 }
 
 static void set_results(kni_rows_emit *s, uint16_t node, const kni_rows_total *totals)
 {
-    for (uint32_t i = 0; i < separate(s->w); i++)
+    for (uint32_t i = 0; i < kni_rows_separate(s->w); i++)
         kni_emit_set(&s->e, node, i, kni_rows_result(s, &s->w->nodes[node], totals[i]));
 }
 
 /* ---- parts */
 
-static kni_ir_id part_place(kni_rows_emit *s, kni_ir_id part, uint32_t lane)
+kni_ir_id kni_rows_part_place(kni_rows_emit *s, kni_ir_id part, uint32_t lane)
 {
     kni_emit *e = &s->e;
     kni_ir_id at = kni_ir_word(s->b, "mul", part, kni_emit_number(e, s->w->rows_number));
@@ -127,15 +131,30 @@ static kni_ir_id part_place(kni_rows_emit *s, kni_ir_id part, uint32_t lane)
     return lane ? kni_ir_word(s->b, "add", at, kni_emit_index(e, lane)) : at;
 }
 
-static void leave_part(kni_rows_emit *s, const kni_work_node *n, const kni_rows_total *totals)
+void kni_rows_leave(kni_rows_emit *s, const kni_work_node *n, uint32_t lane, kni_rows_total total)
 {
     kni_ir_id where = s->inside;
     if (s->first) where = where ? kni_ir_and(s->b, where, s->first) : s->first;
-    for (uint32_t i = 0; i < separate(s->w); i++) {
-        kni_ir_id at = part_place(s, s->part, i);
-        kni_ir_store_where(s->b, n->temps[0] - 1u, at, totals[i].value, where);
-        if (totals[i].at) kni_ir_store_where(s->b, n->temps[1] - 1u, at, totals[i].at, where);
-    }
+    kni_ir_id at = kni_rows_part_place(s, s->part, lane);
+    kni_ir_store_where(s->b, n->temps[0] - 1u, at, total.value, where);
+    if (total.at) kni_ir_store_where(s->b, n->temps[1] - 1u, at, total.at, where);
+}
+
+kni_ir_id kni_rows_parts_begin(kni_rows_emit *s, kni_emit_mark *mark)
+{
+    const kni_work *w = s->w;
+    kni_emit *e = &s->e;
+    uint32_t takers = down(w) ? w->teams : w->threads;
+    kni_ir_id parts = kni_emit_number(e, w->parts_number);
+    kni_ir_id first = takers == 1 ? kni_emit_index(e, 0) : down(w) ? s->line : s->thread;
+    *mark = kni_emit_mark_here(e);
+    return kni_ir_for(s->b, first, parts, kni_emit_index(e, takers));
+}
+
+void kni_rows_parts_end(kni_rows_emit *s, kni_emit_mark mark)
+{
+    kni_ir_end(s->b);
+    kni_emit_release(&s->e, mark);
 }
 
 /* The totals that an earlier kernel left, combined in the order of the parts. */
@@ -143,28 +162,20 @@ static void take_parts(kni_rows_emit *s, uint16_t node)
 {
     const kni_work *w = s->w;
     const kni_work_node *n = &w->nodes[node];
-    kni_emit *e = &s->e;
     variables v;
     kni_rows_total totals[KNI_EMIT_LANES];
+    kni_emit_mark mark;
     declare(s, n, &v);
-    kni_ir_id parts = kni_emit_number(e, w->parts_number);
-    uint32_t takers = down(w) ? w->teams : w->threads;
-    kni_ir_id first = takers == 1 ? kni_emit_index(e, 0) : down(w) ? s->line : s->thread;
-    kni_emit_mark mark = kni_emit_mark_here(e);
-    kni_ir_id j = kni_ir_for(s->b, first, parts, kni_emit_index(e, takers));
-    for (uint32_t i = 0; i < separate(w); i++) {
-        kni_ir_id at = part_place(s, j, i);
+    kni_ir_id j = kni_rows_parts_begin(s, &mark);
+    for (uint32_t i = 0; i < kni_rows_separate(w); i++) {
+        kni_ir_id at = kni_rows_part_place(s, j, i);
         kni_rows_total t = {kni_ir_load(s->b, n->temps[0] - 1u, at, kni_rows_dtype(w, n), 1), 0};
         if (kni_rows_is_place(n)) t.at = kni_ir_load(s->b, n->temps[1] - 1u, at, KN_I64, 1);
         join(s, n, &v, i, t);
     }
-    kni_ir_end(s->b);
-    kni_emit_release(e, mark);
-    for (uint32_t i = 0; i < separate(w); i++) totals[i] = get(s, &v, i);
-    if (down(w))
-        kni_rows_share_lines(s, n, totals, w->lanes);
-    else if (takers > 1)
-        totals[0] = kni_rows_share(s, n, totals);
+    kni_rows_parts_end(s, mark);
+    for (uint32_t i = 0; i < kni_rows_separate(w); i++) totals[i] = get(s, &v, i);
+    kni_rows_share_rows(s, n, totals);
     set_results(s, node, totals);
 }
 
@@ -172,10 +183,11 @@ static void take_parts(kni_rows_emit *s, uint16_t node)
 
 /* The reductions of one stage while they are walked. */
 typedef struct stage_walk {
-    int count, n_online;
-    uint16_t nodes[MOST], sums[MOST];
+    int count, n_online, n_moments;
+    uint16_t nodes[MOST];
     variables v[MOST];
     kni_rows_online online[MOST];
+    kni_rows_moments moments[MOST];
 } stage_walk;
 
 static void reduce_turn(kni_rows_emit *s, void *context)
@@ -183,6 +195,7 @@ static void reduce_turn(kni_rows_emit *s, void *context)
     const stage_walk *t = context;
     kni_emit *e = &s->e;
     for (int i = 0; i < t->n_online; i++) kni_rows_online_turn(s, &t->online[i]);
+    for (int i = 0; i < t->n_moments; i++) kni_rows_moments_turn(s, &t->moments[i]);
     for (int i = 0; i < t->count; i++)
         for (e->chunk = 0; e->chunk < e->chunks; e->chunk++)
             for (uint32_t l = 0; l < e->lanes; l++)
@@ -194,19 +207,22 @@ static void run_stage(kni_rows_emit *s, int stage, bool leaves)
     const kni_work *w = s->w;
     stage_walk t = {.count = 0};
     kni_rows_total totals[KNI_EMIT_LANES];
+    uint16_t powers[MOST], squares[MOST];
     t.count = list(w, stage, t.nodes);
-    t.n_online = list_online(w, stage, t.sums);
+    t.n_online = list_pairs(w, stage, KNI_PAIR_POWERS, powers);
+    t.n_moments = list_pairs(w, stage, KNI_PAIR_SQUARES, squares);
     kni_emit_hoist(&s->e, KNI_WORK_K, (uint8_t)(stage - 1));
     for (int i = 0; i < t.count; i++) declare(s, &w->nodes[t.nodes[i]], &t.v[i]);
-    for (int i = 0; i < t.n_online; i++) kni_rows_online_begin(s, t.sums[i], &t.online[i]);
+    for (int i = 0; i < t.n_online; i++) kni_rows_online_begin(s, powers[i], &t.online[i]);
+    for (int i = 0; i < t.n_moments; i++) kni_rows_moments_begin(s, squares[i], &t.moments[i]);
     walk(s, reduce_turn, &t);
     for (int i = 0; i < t.n_online; i++) kni_rows_online_end(s, &t.online[i]);
+    for (int i = 0; i < t.n_moments; i++) kni_rows_moments_end(s, &t.moments[i], leaves);
     for (int i = 0; i < t.count; i++) {
-        share(s, &w->nodes[t.nodes[i]], &t.v[i], totals);
-        if (leaves)
-            leave_part(s, &w->nodes[t.nodes[i]], totals);
-        else
-            set_results(s, t.nodes[i], totals);
+        const kni_work_node *n = &w->nodes[t.nodes[i]];
+        share(s, n, &t.v[i], totals);
+        for (uint32_t l = 0; l < kni_rows_separate(w) && leaves; l++) kni_rows_leave(s, n, l, totals[l]);
+        if (!leaves) set_results(s, t.nodes[i], totals);
     }
 }
 
@@ -281,6 +297,8 @@ void kni_rows_looped(kni_rows_emit *s)
     for (int stage = 1; stage <= known; stage++) {
         int count = list(w, stage, nodes);
         for (int i = 0; i < count; i++) take_parts(s, nodes[i]);
+        count = list_pairs(w, stage, KNI_PAIR_SQUARES, nodes);
+        for (int i = 0; i < count; i++) kni_rows_moments_take(s, nodes[i]);
     }
     if (w->parts > 1 && w->pass < w->n_stages) {
         run_stage(s, w->pass + 1, true);

@@ -3,45 +3,6 @@
    can hold read them once for both. */
 #include "sched/sched_rows.h"
 
-/* The largest that the sum is taken below, 0: it is no such sum. */
-static uint16_t top_of(const kni_work *w, const kni_work_node *sum)
-{
-    const kni_work_node *power = &w->nodes[sum->a], *below = &w->nodes[power->a];
-    if (sum->kind != KNI_WORK_REDUCE || sum->op != KNI_WORK_SUM || power->kind != KNI_WORK_POWER) return 0;
-    if (below->kind != KNI_WORK_WORD || below->op != KNI_WORD_sub || power->dtype != KN_F32) return 0;
-    const kni_work_node *top = &w->nodes[below->b];
-    bool fits = top->kind == KNI_WORK_REDUCE && top->op == KNI_WORK_TOP && top->a == below->a;
-    return fits ? below->b : 0;
-}
-
-/* Stages are counted again: a sum that walks with its largest is of the same stage. */
-void kni_rows_find_online(kni_work *w)
-{
-    bool any = false;
-    for (uint16_t n = 1; n < w->n_nodes; n++) {
-        uint16_t top = top_of(w, &w->nodes[n]);
-        if (!top || w->nodes[top].partner) continue;
-        w->nodes[n].partner = top;
-        w->nodes[top].partner = n;
-        any = true;
-    }
-    if (!any) return;
-    w->n_stages = 0;
-    for (uint16_t n = 1; n < w->n_nodes; n++) {
-        kni_work_node *node = &w->nodes[n];
-        const uint16_t operands[4] = {node->a, node->b, node->c, node->d};
-        node->stage = 0;
-        for (int i = 0; i < 4; i++)
-            if (w->nodes[operands[i]].stage > node->stage) node->stage = w->nodes[operands[i]].stage;
-        if (kni_rows_is_online(node))
-            node->stage = w->nodes[node->partner].stage;
-        else if (node->kind == KNI_WORK_REDUCE)
-            node->stage++;
-        if (node->kind == KNI_WORK_REDUCE && node->stage > w->n_stages) w->n_stages = node->stage;
-    }
-    for (int i = 0; i < w->n_outputs; i++) w->outputs[i].stage = w->nodes[w->outputs[i].node].stage;
-}
-
 void kni_rows_online_begin(kni_rows_emit *s, uint16_t sum, kni_rows_online *o)
 {
     o->sum = sum;

@@ -158,6 +158,7 @@ static void choose_looped(kni_work *w)
     w->teams = 1;
     w->threads = kni_sched_threads(w, 512);
     w->chunks = turns(w);
+    kni_rows_find_moments(w);
     cut(w, w->rows, (int64_t)w->threads * w->lanes * w->chunks);
     if (w->parts == 1) kni_rows_find_online(w);
 }
@@ -169,6 +170,7 @@ static void choose_down(kni_work *w)
     w->lanes = lanes_along(w, KNI_WORK_R);
     w->chunks = turns(w);
     w->threads = kni_sched_threads(w, 256);
+    kni_rows_find_moments(w);
     /* Little work is spread over more workgroups, with fewer columns and more lines down each of them. */
     bool little = w->rows * w->width < (int64_t)processors(w) * w->threads * LITTLE;
     while (little && w->lanes > 1 && w->rows / (w->lanes * NARROW_SIDE) < processors(w)) w->lanes /= 2;
@@ -237,6 +239,7 @@ static void add_regions(kni_work *w)
     for (int i = 1; i < w->n_nodes && !w->failed; i++) {
         kni_work_node *n = &w->nodes[i];
         if (n->kind != KNI_WORK_REDUCE || (columns && n->op != KNI_WORK_COLUMNS)) continue;
+        if (n->pair == KNI_PAIR_REST) continue; /* made of the sums */
         int64_t count = w->parts * (columns ? w->width : w->rows);
         n->temps[0] = region(w, w->nodes[n->a].dtype, count);
         if (kni_rows_is_place(n)) n->temps[1] = region(w, KN_I64, count);

@@ -51,17 +51,42 @@ kni_ir_id kni_rows_turns_end(kni_rows_emit *s, kni_ir_id start, kni_ir_id end, i
 /* A reduction's value from its total. */
 kni_ir_id kni_rows_result(kni_rows_emit *s, const kni_work_node *n, kni_rows_total total);
 
+/* ---- reductions found in one walk (rows_pairs.c): stages are counted again */
+void kni_rows_find_online(kni_work *w);
+void kni_rows_find_moments(kni_work *w);
+
 /* ---- sums of exponentials below the largest of their exponents (rows_online.c) */
 typedef struct kni_rows_online {
     uint16_t top, sum;     /* nodes */
     kni_ir_id most, total; /* variables of this invocation */
 } kni_rows_online;
-/* Pairs such sums with their largest, so that both are found in one walk. */
-void kni_rows_find_online(kni_work *w);
 void kni_rows_online_begin(kni_rows_emit *s, uint16_t sum, kni_rows_online *o);
 void kni_rows_online_turn(kni_rows_emit *s, const kni_rows_online *o); /* for all chunks of a turn */
 void kni_rows_online_end(kni_rows_emit *s, const kni_rows_online *o);
-static inline bool kni_rows_is_online(const kni_work_node *n) { return n->partner && n->op == KNI_WORK_SUM; }
+
+/* ---- a mean and the squares of the distances from it (rows_moments.c) */
+typedef struct kni_rows_moments {
+    uint16_t sum, squares; /* nodes */
+    kni_ir_id
+        count; /* how many values this invocation has met; by lane, where lanes are rows of their own: */
+    kni_ir_id shift[KNI_EMIT_LANES], total[KNI_EMIT_LANES], mean[KNI_EMIT_LANES], spread[KNI_EMIT_LANES];
+} kni_rows_moments;
+void kni_rows_moments_begin(kni_rows_emit *s, uint16_t squares, kni_rows_moments *m);
+void kni_rows_moments_turn(kni_rows_emit *s, const kni_rows_moments *m); /* for all chunks of a turn */
+/* What all invocations that share the row have met; `leaves`: as one of the row's parts, for a later kernel. */
+void kni_rows_moments_end(kni_rows_emit *s, const kni_rows_moments *m, bool leaves);
+/* The same of the whole row from what an earlier kernel left of its parts. */
+void kni_rows_moments_take(kni_rows_emit *s, uint16_t squares);
+
+/* ---- parts of rows, from kernel to kernel: at the place of the part and of the row that lane `lane` is */
+uint32_t kni_rows_separate(const kni_work *w); /* lanes that have totals of their own */
+kni_ir_id kni_rows_part_place(kni_rows_emit *s, kni_ir_id part, uint32_t lane);
+void kni_rows_leave(kni_rows_emit *s, const kni_work_node *n, uint32_t lane, kni_rows_total total);
+/* A loop over those parts that this invocation takes; the number of the part. */
+kni_ir_id kni_rows_parts_begin(kni_rows_emit *s, kni_emit_mark *mark);
+void kni_rows_parts_end(kni_rows_emit *s, kni_emit_mark mark);
+/* The totals of all invocations of the row, from those of each: one for each row. */
+void kni_rows_share_rows(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *totals);
 
 /* ---- kernels */
 void kni_rows_held(kni_rows_emit *s);

@@ -63,6 +63,14 @@ typedef enum kni_work_reduction {
     KNI_WORK_COLUMNS /* the sum over all rows, at each place: in schedules that keep a row in registers */
 } kni_work_reduction;
 
+/* What a reduction is that is found in one walk with another, whose result it needs. */
+enum {
+    KNI_PAIR_NONE,
+    KNI_PAIR_POWERS,  /* a sum of exponentials below the largest of their exponents */
+    KNI_PAIR_SQUARES, /* a sum of squares of distances from a mean */
+    KNI_PAIR_REST     /* the sum of such distances */
+};
+
 typedef struct kni_work_node {
     uint8_t kind, op;
     uint8_t dtype; /* that the IR computes it in */
@@ -71,7 +79,8 @@ typedef struct kni_work_node {
     uint8_t from, to;
     uint16_t a, b, c, d, extra, first;
     uint8_t temps[2];      /* of a reduction in parts: 1 + the buffers of its parts, and of their places */
-    uint16_t partner;      /* of a sum of exponentials and its largest that are found in one walk; 0 none */
+    uint16_t partner;      /* of reductions that are found in one walk (rows_pairs.c); 0 none */
+    uint8_t pair;          /* KNI_PAIR_*, of the one that needs the other's result */
     uint8_t held;          /* stands for a tensor: */
     uint16_t frame, chain; /* where it was asked for, and the next value of the same tensor */
     double value;
@@ -112,6 +121,7 @@ typedef struct kni_work_frame {
 /* A number of the launch. dtype 0: an index, I32 or I64 by what the sizes need. */
 typedef struct kni_work_number {
     uint8_t dtype;
+    bool settled; /* known before anything runs, so that an equal one is the same */
     union {
         int64_t whole;
         double real;
@@ -224,6 +234,8 @@ bool kni_work_domain(const kn_record *r, const kni_type **shape, uint32_t *reduc
 uint16_t kni_work_number_add(kni_work *w, int dtype, const void *value, int from);
 uint16_t kni_work_whole(kni_work *w, int dtype, int64_t value); /* a node */
 uint16_t kni_work_real(kni_work *w, int dtype, double value);   /* a node; a number of the launch */
+/* The same of what is known before anything runs: equal ones are one node, so that two results of a row share what they compute. */
+uint16_t kni_work_settled(kni_work *w, int dtype, double value);
 uint16_t kni_work_inline(kni_work *w, int dtype, const void *value, int from); /* the same of any dtype */
 /* The number of a node comes from the record and may change. */
 void kni_work_source(kni_work *w, uint16_t node, int kind, const kn_record *r, int index);

@@ -52,7 +52,7 @@ static uint16_t word(kni_work_body *b, int i)
     const kni_body_node *n = &b->tree.nodes[i];
     int index = n->step.index;
     double known;
-    if (kni_work_body_static(b, i, &known)) return kni_work_real(b->w, b->compute, known);
+    if (kni_work_body_static(b, i, &known)) return kni_work_settled(b->w, b->compute, known);
     if (n->gives == KNI_GIVES_NUMBER && is_whole(b, i))
         return kni_work_convert(b->w, kni_work_body_number(b, i, KN_I64), KN_I64, b->compute);
     if (index == KNI_WORD_div && n->gives != KNI_GIVES_INDEX) return divide(b, n);

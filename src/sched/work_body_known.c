@@ -73,7 +73,7 @@ static uint16_t attribute(kni_work_body *b, int index, int dtype)
     kni_work *w = b->w;
     if (b->form->numbers) return dtype == b->compute ? b->numbers[index] : kni_work_fail(w);
     if (kni_is_float(dtype))
-        return is_tracked(b, index) ? kni_work_fail(w) : kni_work_real(w, dtype, attribute_of(b, index));
+        return is_tracked(b, index) ? kni_work_fail(w) : kni_work_settled(w, dtype, attribute_of(b, index));
     int64_t whole = kni_body_attribute(&b->r->row->schema[index], b->r->attributes).whole;
     uint16_t n = kni_work_inline(w, dtype, &whole, KN_I64);
     if (is_tracked(b, index)) kni_work_source(w, n, KNI_SOURCE_WHOLE, b->r, b->r->row->schema[index].offset);
@@ -100,7 +100,7 @@ uint16_t kni_work_body_number(kni_work_body *b, int i, int dtype)
     default:
         break;
     }
-    if (kni_work_body_static(b, at, &v)) return kni_work_real(w, dtype, v);
+    if (kni_work_body_static(b, at, &v)) return kni_work_settled(w, dtype, v);
     if (n->step.kind != KNI_STEP_WORD || n->n_in != 2) return kni_work_fail(w);
     uint16_t x = kni_work_body_number(b, n->in[0], dtype), y = kni_work_body_number(b, n->in[1], dtype);
     return kni_work_word(w, n->step.index, x, y);

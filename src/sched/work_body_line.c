@@ -166,7 +166,7 @@ uint16_t kni_work_body_along(kni_work_body *b, const kni_body_node *n)
     };
     int index = n->step.index;
     if (index == KNI_LINE_SUM && kni_work_body_absent(b, n->in[0]))
-        return kni_work_real(b->w, b->compute, kni_work_body_default(b, n->in[0]) * (double)b->w->width);
+        return kni_work_settled(b->w, b->compute, kni_work_body_default(b, n->in[0]) * (double)b->w->width);
     uint16_t v = kni_work_body_node(b, n->in[0]);
     if (b->w->failed) return 0;
     if (index == KNI_LINE_MEAN) return kni_work_mean(b->w, v);

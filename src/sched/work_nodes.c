@@ -80,6 +80,21 @@ uint16_t kni_work_whole(kni_work *w, int dtype, int64_t value)
 
 uint16_t kni_work_real(kni_work *w, int dtype, double value) { return number_node(w, dtype, &value, KN_F64); }
 
+uint16_t kni_work_settled(kni_work *w, int dtype, double value)
+{
+    kni_work_number number = {.dtype = (uint8_t)dtype};
+    kni_convert(&number.u, dtype, 1, &value, KN_F64, 1, 1);
+    for (uint16_t i = 1; i < w->n_numbers; i++) {
+        const kni_work_number *known = &w->numbers[i];
+        if (known->settled && known->dtype == dtype && !memcmp(&known->u, &number.u, sizeof number.u))
+            return kni_work_node_add(
+                w, &(kni_work_node){.kind = KNI_WORK_NUMBER, .dtype = (uint8_t)dtype, .extra = i});
+    }
+    uint16_t n = kni_work_real(w, dtype, value);
+    if (!w->failed) w->numbers[w->nodes[n].extra].settled = true;
+    return n;
+}
+
 uint16_t kni_work_inline(kni_work *w, int dtype, const void *value, int from)
 {
     return number_node(w, dtype, value, from);

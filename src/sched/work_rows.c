@@ -67,5 +67,5 @@ bool kni_work_is_line_element(kni_work *w, uint16_t frame, const kn_record *r)
 uint16_t kni_work_mean(kni_work *w, uint16_t a)
 {
     uint16_t sum = kni_work_reduce(w, KNI_WORK_SUM, a);
-    return kni_work_word(w, KNI_WORD_div, sum, kni_work_real(w, w->nodes[a].dtype, (double)w->width));
+    return kni_work_word(w, KNI_WORD_div, sum, kni_work_settled(w, w->nodes[a].dtype, (double)w->width));
 }

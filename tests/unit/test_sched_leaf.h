@@ -22,7 +22,7 @@ static kni_ir_caps leaf_caps = {.dialect = KNI_IR_CUDA,
                                 .shared_bytes = 48 << 10,
                                 .vector_bytes = 16};
 static kni_sched_target leaf_target = {&leaf_caps, 2};
-static int leaf_scheduled, leaf_missing, leaf_groups, leaf_refused;
+static int leaf_scheduled, leaf_missing, leaf_groups, leaf_refused, leaf_launched;
 static const kn_op *leaf_last_missing;
 static bool leaf_holds, leaf_checks = true;
 enum { LEAF_RECORDS = 64 };
@@ -46,6 +46,7 @@ static kn_status leaf_launch(const kni_group *g, const kni_sched *sched, int ker
 {
     const kni_sched_kernel *k = &sched->kernels[kernel];
     kni_ir *ir = kni_sched_build(g, &leaf_target, sched, kernel);
+    leaf_launched++;
     if (!ir) return KN_ERROR_INTERNAL;
     kni_ir_run_buffer buffers[KNI_SCHED_MAX_BUFFERS];
     int64_t fault[2] = {0, 0};
