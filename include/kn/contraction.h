@@ -150,6 +150,18 @@ KN_API kn_tensor kn_conv_requantized(kn_tensor x, kn_tensor w, kn_tensor x_zero,
                                      kn_tensor bias, kn_tensor scale, kn_tensor zero,
                                      const kn_conv_integer_args *args);
 
+/* y = x w' + bias over the last axis, with w [out, in] = (weight - zero) scale of i8 or u8: what kn_linear gives of kn_dequantize, without a
+   copy of the weight in floats. scale, in f32, and zero, in f32 or the weight's dtype, have one element, one for each output, or one for
+   each `block` neighbours of each output, [out, blocks]; zero and bias may be KN_NONE. No gradient flows to the weight and its scaling. */
+typedef struct kn_linear_quantized_args {
+    int64_t block;
+    int64_t
+        bits; /* 4 or 2: bytes of u8 hold several weights, the first in the lowest bits; what a row has beyond x is not read. 0: 8 */
+} kn_linear_quantized_args;
+#define KN_LINEAR_QUANTIZED_ARGS_DEFAULTS KN_ZEROED
+KN_API kn_tensor kn_linear_quantized(kn_tensor x, kn_tensor weight, kn_tensor scale, kn_tensor zero,
+                                     kn_tensor bias, const kn_linear_quantized_args *args);
+
 /* ---- attention */
 
 typedef struct kn_attention_args {

@@ -26,6 +26,9 @@ typedef struct kn_onnx_args {
     /* Weights stay as the file has them, under their names: what depends on them is computed in each run, so that C that is made of the
        model trains all of them. Without it what depends on constants alone is computed once. */
     bool keep_weights;
+    /* Constants whose elements would take more bytes once they are computed with (i8 that is dequantized, f16 that is cast) stay as they
+       are, and the runs compute: for C whose weights lie in flash. */
+    bool keep_stored;
 } kn_onnx_args;
 #define KN_ONNX_ARGS_DEFAULTS KN_ZEROED
 

@@ -303,6 +303,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_conv_integer(...) kn_at(kn_conv_integer(__VA_ARGS__), KN_SITE)
 #define kn_matmul_requantized(...) kn_at(kn_matmul_requantized(__VA_ARGS__), KN_SITE)
 #define kn_conv_requantized(...) kn_at(kn_conv_requantized(__VA_ARGS__), KN_SITE)
+#define kn_linear_quantized(...) kn_at(kn_linear_quantized(__VA_ARGS__), KN_SITE)
 #define kn_attention(...) kn_at(kn_attention(__VA_ARGS__), KN_SITE)
 
 #define kn_zeros(...) kn_at(kn_zeros(__VA_ARGS__), KN_SITE)

@@ -40,6 +40,13 @@ static inline int kni_narrow_bits(int dtype)
 /* The bytes of an element in a tensor. */
 static inline int kni_bytes_of(int dtype) { return kni_dtypes[dtype].bytes; }
 
+/* Whether n elements that are made of as many others of `from` take more bytes than these, and enough of them for that to matter: codes of
+   weights that become floats. */
+static inline bool kni_dtype_widens(int from, int to, int64_t n)
+{
+    return n > 16 && kni_dtypes[from].kind != KNI_KIND_BOOL && kni_dtypes[to].bits > kni_dtypes[from].bits;
+}
+
 /* kn_dtype_is_float for a dtype that is known to be one. */
 static inline bool kni_is_float(int dtype) { return kni_dtypes[dtype].kind == KNI_KIND_FLOAT; }
 

@@ -13,9 +13,9 @@ enum {
     KNI_WEIGHTS_OPERANDS
 };
 
-/* block: how many neighbours of a row have one scale; 0: all of them. */
+/* block: how many neighbours of a row have one scale; 0: all of them. bits: 2 or 4 where bytes of u8 hold several weights; 0: 8. */
 typedef struct kni_weights_attributes {
-    int64_t block;
+    int64_t block, bits;
 } kni_weights_attributes;
 
 #endif

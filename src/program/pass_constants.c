@@ -26,11 +26,23 @@ static bool has_expressions(const kni_program *p, const kni_program_node *n)
     return false;
 }
 
+/* Whether elements of an operand become wider ones. */
+static bool widens(const kni_program *p, const kni_program_node *n)
+{
+    bool found = false;
+    for (int32_t i = 0; n->n_out && i < n->n_in; i++) {
+        const int32_t v = kni_node_in(p, n)[i];
+        const kni_type *x = v < 0 ? NULL : &p->values[v].type, *y = &p->values[kni_node_out(p, n)[0]].type;
+        found |= x && kni_dtype_widens(x->dtype, y->dtype, kni_count(x));
+    }
+    return found;
+}
+
 /* Whether the results may be stored: they are small, or no larger than what nobody needs any more once they are. */
 static bool is_worth_storing(const folding *f, const kni_program_node *n)
 {
     const kni_program *p = f->p;
-    int64_t stored = 0, freed = SMALL_BYTES;
+    int64_t stored = 0, freed = widens(p, n) ? 0 : SMALL_BYTES;
     for (int32_t i = 0; i < n->n_out; i++) {
         int64_t bytes = kni_type_bytes(&p->values[kni_node_out(p, n)[i]].type);
         if (bytes < 0 || stored > INT64_MAX - bytes) return false;

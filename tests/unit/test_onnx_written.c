@@ -100,8 +100,38 @@ static const weights_case weight_cases[] = {
     /* What is no weight: a mask, sizes, whole numbers with their scales. */
     {"x f32[2,3]; m = f32[3] 0 -10000 0; y = Add(x, m); > y", "", "m ", 17},
     {"x f32[1,1,2,2]; s = f32[4] 1 1 2 2; y = Resize(x, -, s) mode='nearest'; > y", "", "", 17},
-    {"x f32[2,3]; q = i8[3,8] ~-; s = f32[8] ~; w = DequantizeLinear(q, s) axis=1; y = MatMul(x, w); > y", "",
-     "", 17},
+    /* Quantised weights and what belongs to them. */
+    {"x f32[2,3]; q = i8[3,8] 1 -2 3 -4 5 -6 7 -8; s = f32[8] ~; w = DequantizeLinear(q, s) axis=1; y = "
+     "MatMul(x, w); > y",
+     "", "q s ", 17},
+    {"x f32[2,3]; q = i8[8,3] 1 -2 3 -4 5 -6 7 -8; s = f32[8] ~; z = i8[8] 1 2 3; b = f32[8] ~; w = "
+     "DequantizeLinear(q, s, z) axis=0; y = Gemm(x, w, b) transB=1; > y",
+     "b ", "q s z ", 17},
+    {"x f32[2,3]; q = u8[8,3] 1 2 3 4 255; s = f32[] 0.5; z = u8[] 7; w = DequantizeLinear(q, s, z); t = "
+     "Transpose(w) perm=1,0; y = MatMul(x, t); > y",
+     "", "q ", 17},
+    {"x f32[1,2,4]; q = i8[3,2,3] 1 -2 3 -4 5 -6 7 -8; s = f32[3] ~; w = DequantizeLinear(q, s) axis=0; y = "
+     "Conv(x, w); > y",
+     "", "q s ", 17},
+    {"x f32[2,3]; q = u8[3,4] 1 2 3 4 255; z = u8[4] 1 2 3 4; s = f32[4] ~; a, c, d = "
+     "DynamicQuantizeLinear(x); m = MatMulInteger(a, q, d, z); f = Cast(m) to=1; e = Mul(c, s); y = Mul(f, "
+     "e); > y",
+     "s ", "q z ", 17},
+    {"x f32[2,20]; q = u8[3,2,8] 18 52 86 120 154 188 222 240; s = f32[6] ~; z = u8[3] 137 88 103; y = "
+     "MatMulNBits@com.microsoft(x, q, s, z) K=20 N=3 bits=4 block_size=16; > y",
+     "", "q s z ", 17},
+    {"x f32[2,20]; q = u8[3,2,4] 18 52 86 120 154 188 222 240; s = f32[6] ~; y = "
+     "MatMulNBits@com.microsoft(x, q, s) K=20 N=3 bits=2 block_size=16; > y",
+     "", "q s ", 17},
+    {"x f16[2,20]; q = u8[3,2,16] 18 52 86 120 154 188 222 240; s = f16[6] ~; y = "
+     "MatMulNBits@com.microsoft(x, q, s) K=20 N=3 bits=8 block_size=16; > y",
+     "", "q s ", 17},
+    {"i i64[2]; q = u8[5,4] 1 2 3 4 255; s = f32[1] 0.5; g = Gather(q, i); y = DequantizeLinear(g, s); > y",
+     "", "q ", 17},
+    {"x f32[2,3]; c = f32[] 0.1; o = u8[] 3; a = QuantizeLinear(x, c, o); d = DequantizeLinear(a, c, o); q = "
+     "i8[3,4] 1 -2 3 -4 5; s = f32[] 0.5; e = i8[] 0; w = DequantizeLinear(q, s, e); m = MatMul(d, w); f = "
+     "QuantizeLinear(m, c, o); y = DequantizeLinear(f, c, o); > y",
+     "", "q ", 17},
 };
 
 static bool has_field(const char *text, const char *kind, const char *name, size_t n)
@@ -119,6 +149,30 @@ static void check_fields(const weights_case *w, const char *kind, const char *na
         if (!CHECK(has_field(text, kind, names, n)))
             printf("  %s: no %s %.*s\n", w->model, kind, (int)n, names);
     }
+}
+
+/* The file has the weights of the model as they are there: dtype, shape and bytes. `names` has those of its integers and their scales. */
+static void check_stored(const weights_case *w, const char *names)
+{
+    char path[200], name[16];
+    snprintf(path, sizeof path, "%s/net.safetensors", folder);
+    kn_state state = kn_state_make();
+    CHECK(kn_state_read(state, path) == KN_OK);
+    for (size_t n; *names; names += n + 1) {
+        n = strcspn(names, " ");
+        snprintf(name, sizeof name, "%.*s", (int)n, names);
+        kn_tensor got = kn_state_get(state, "", name);
+        char want[40], key[24];
+        snprintf(key, sizeof key, "%s = ", name);
+        const char *text = strstr(w->model, key);
+        int at = snprintf(want, sizeof want, "%s[", kn_dtype_name(kn_dtype_of(got)));
+        for (int a = 0; a < kn_rank(got); a++)
+            at += snprintf(want + at, sizeof want - (size_t)at, a ? ",%d" : "%d", (int)kn_size(got, a));
+        snprintf(want + at, sizeof want - (size_t)at, "] ");
+        bool same = text && !strncmp(text + strlen(key), want, strlen(want));
+        if (!CHECK(same)) printf("  %s: %s is %s in the file\n", w->model, name, want);
+    }
+    kn_state_free(state);
 }
 
 /* A program in a file still knows what is trained. */
@@ -145,6 +199,7 @@ static kn_tensor input_of(kn_onnx model, int32_t i)
     for (int32_t a = 0; a < port.rank; a++) n *= shape.dims[a] = port.sizes[a] > 0 ? port.sizes[a] : 3;
     kn_tensor x =
         kn_mul(kn_sub(kn_arange(0, (double)n, 1, KN_F32), kn_scalar(2, KN_F32)), kn_scalar(0.3, KN_F32));
+    if (port.dtype == KN_F16) x = kn_cast(x, KN_F16);
     if (port.dtype == KN_I64) x = kn_arange(0, (double)n, 1, KN_I64);
     return kn_keep(kn_reshape(x, shape));
 }
@@ -176,6 +231,8 @@ static void test_weights(void)
             kn_program p = written(model, w->model);
             check_fields(w, "PARAM", w->params);
             check_fields(w, "BUFFER", w->buffers);
+            check_stored(w, w->params);
+            check_stored(w, w->buffers);
             if (!CHECK(!strstr(read_text(".c"), "float[]")))
                 printf("  %s: a weight is a literal\n", w->model);
             check_saved(p, w);
@@ -253,6 +310,50 @@ static void test_names_of_blocks(void)
     kn_store_close(file);
     kn_onnx_free(model);
     onnx_free_kept();
+}
+
+/* C without a library keeps integers and short floats as the model has them, and gives the same. */
+static void test_stored_in_arrays(void)
+{
+    static const struct {
+        const char *model, *array;
+    } cases[] = {
+        {"x f32[2,30]; q = i8[30,24] 1 -2 3 -4 5 -6 7 -8; s = f32[24] ~; w = DequantizeLinear(q, s) axis=1; "
+         "y = "
+         "MatMul(x, w); > y",
+         "const int8_t w"},
+        {"x f32[2,30]; q = i8[24,30] 1 -2 3 -4; s = f32[24] ~; b = f32[24] ~; w = DequantizeLinear(q, s) "
+         "axis=0; y "
+         "= Gemm(x, w, b) transB=1; > y",
+         "const int8_t w"},
+        {"x f32[2,64]; q = u8[3,2,16] 18 52 86 120 154 188 222 240; s = f32[6] ~; y = "
+         "MatMulNBits@com.microsoft(x, q, s) K=64 N=3 bits=4 block_size=32; > y",
+         "const uint8_t w"},
+        {"x f32[1,8,9]; q = i8[16,8,3] 1 -2 3; s = f32[] 0.5; w = DequantizeLinear(q, s); y = Conv(x, w); > "
+         "y",
+         "const int8_t w"},
+        {"x f32[2,30]; h = f16[30,24] ~-; w = Cast(h) to=1; y = MatMul(x, w); > y", "const uint16_t w"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kn_onnx plain = onnx_open(onnx_text_model(cases[i].model, 17)),
+                model =
+                    onnx_open_with(onnx_text_model(cases[i].model, 17), &(kn_onnx_args){.keep_stored = true});
+        kn_program p = kn_onnx_program(model, NULL);
+        char path[200];
+        snprintf(path, sizeof path, "%s/net.c", folder);
+        if (CHECK(p && kn_program_to_c(p, path, &(kn_program_to_c_args){.name = "net"}) == KN_OK)) {
+            CHECK(strstr(read_text(".c"), cases[i].array) != NULL);
+            kn_tensor x = input_of(plain, 0), y = KN_NONE, z = KN_NONE;
+            if (CHECK(kn_program_run(p, &x, 1, &y, 1) == KN_OK && kn_onnx_run(plain, &x, 1, &z, 1) == KN_OK))
+                check_same(cases[i].model, kn_keep(y), kn_keep(z));
+        } else {
+            printf("  %s: %s\n", cases[i].model, kn_last_error());
+        }
+        kn_program_free(p);
+        kn_onnx_free(model);
+        kn_onnx_free(plain);
+        onnx_free_kept();
+    }
 }
 
 /* Of other ways what depends on weights alone is computed once. */
@@ -460,6 +561,7 @@ int main(void)
     test_weights();
     test_constant_nodes();
     test_folding();
+    test_stored_in_arrays();
     test_names_of_blocks();
     test_names();
     test_inputs_that_nobody_reads();

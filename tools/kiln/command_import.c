@@ -173,7 +173,9 @@ static int make_folder(const char *path)
 static kn_program read_program(job *j)
 {
     if (is_program(j->path)) return kn_program_load(j->path, NULL);
-    kn_onnx_args load = {.no_simplify = j->no_simplify, .keep_weights = !j->standalone && !j->fold};
+    kn_onnx_args load = {.no_simplify = j->no_simplify,
+                         .keep_weights = !j->standalone && !j->fold,
+                         .keep_stored = j->standalone && !j->fold};
     kn_onnx model = kn_onnx_load(j->path, &load);
     if (!model) return NULL;
     kn_onnx_program_args args = {j->sizes,       j->dims.n, j->given, j->values.n,

@@ -440,8 +440,8 @@ export declare class Ops {
   convInteger(x: Operand, weight: Operand, xZero?: Operand, weightZero?: Operand, bias?: Operand, scale?: Operand, yZero?: Operand, attributes?: { stride?: number[]; padding?: number[]; paddingEnd?: number[]; dilation?: number[]; groups?: number | boolean | bigint }): Tensor;
   /** y[..., i, j] = scale[j] (sum over k of (a[..., i, k] - a_zero[..., i]) (b[..., k, j] - b_zero[..., j])) + bias[j] in f32; the sums are exact */
   matmulDequantized(a: Operand, b: Operand, aZero?: Operand, bZero?: Operand, bias?: Operand, scale?: Operand): Tensor;
-  /** y = x w' + bias over the last axis, w [out, in] = (weight - zero) scale of 8-bit weights; scale and zero have one element, one for each output, or one for each block of each output */
-  linearQuantized(x: Operand, weight: Operand, scale: Operand, zero?: Operand, bias?: Operand, attributes?: { block?: number | boolean | bigint }): Tensor;
+  /** y = x w' + bias over the last axis, w [out, in] = (weight - zero) scale of 8-bit weights; scale and zero have one element, one for each output, or one for each block of each output; bits 4 or 2: bytes hold several weights, the first in the lowest bits */
+  linearQuantized(x: Operand, weight: Operand, scale: Operand, zero?: Operand, bias?: Operand, attributes?: { block?: number | boolean | bigint; bits?: number | boolean | bigint }): Tensor;
   /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */
   quantizeBytes(x: Operand, scale: Operand, zero: Operand): Tensor;
   /** (x - zero) scale in f32 of i8 and u8 */

@@ -1097,9 +1097,9 @@ export class Ops {
     return this.call('matmul_dequantized', 1, [a, b, aZero, bZero, bias, scale]);
   }
 
-  /** y = x w' + bias over the last axis, w [out, in] = (weight - zero) scale of 8-bit weights; scale and zero have one element, one for each output, or one for each block of each output */
+  /** y = x w' + bias over the last axis, w [out, in] = (weight - zero) scale of 8-bit weights; scale and zero have one element, one for each output, or one for each block of each output; bits 4 or 2: bytes hold several weights, the first in the lowest bits */
   linearQuantized(x, weight, scale, zero, bias, attributes) {
-    return this.call('linear_quantized', 1, [x, weight, scale, zero, bias], { block: 'iblock' }, attributes);
+    return this.call('linear_quantized', 1, [x, weight, scale, zero, bias], { block: 'iblock', bits: 'ibits' }, attributes);
   }
 
   /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */

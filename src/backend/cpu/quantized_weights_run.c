@@ -128,7 +128,8 @@ static kn_status run_linear_quantized(const kn_record *r)
              .k = w->type.dims[1],
              .block = ((const kni_weights_attributes *)r->attributes)->block,
              .is_signed = w->type.dtype == KN_I8};
-    if (!kni_contiguous(w)) return KN_ERROR_UNSUPPORTED;
+    const int64_t bits = ((const kni_weights_attributes *)r->attributes)->bits;
+    if (bits && bits != 8) return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_host_allocate(y);
     if (s) return s;
     const bool blocks = kni_in(r, KNI_WEIGHTS_SCALE)->type.rank == 2;

@@ -137,7 +137,12 @@ static const char integer_text[] =
     "index i2 = p2 * stride[2] + k2 * dilation[2] - padding[2];\nindex tap = (((o * channels + c) * kernel_size[0] + k0) * kernel_size[1] + k1) * kernel_size[2] + k2;\n"
     "if (i0 >= 0 && i0 < x_size[0] && i1 >= 0 && i1 < x_size[1] && i2 >= 0 && i2 < x_size[2])\n"
     "total += (x[(((first + c) * x_size[0] + i0) * x_size[1] + i1) * x_size[2] + i2] - zero_x) *\n(w[tap] - zero_w);\n}\nif (has_bias) total += bias[o];\nif (has_scale) {\n"
-    "if (has_y_zero) zero_x = y_zero[0];\nelse zero_x = 0;\ntotal = requantized(total, scale[o * scale_step], zero_x, low, high);\n}\ny[item] = total;\n}\n";
+    "if (has_y_zero) zero_x = y_zero[0];\nelse zero_x = 0;\ntotal = requantized(total, scale[o * scale_step], zero_x, low, high);\n}\ny[item] = total;\n}\n\n\n\n"
+    "kernel linear_quantized(index item, in T x[], in index w[], in T scale[], in T zero[], in T bias[], out T y[], index outs,\n"
+    "index ins, index row, index bits, index block, index scale_row, index scale_column, index zero_row,\nindex zero_column, index has_zero, index has_bias)\n{\n"
+    "index o = item % outs, r = item / outs, fields = 8 / bits, values = 1 << bits;\nT total = 0;\nfor (index i = 0; i < ins; i++) {\nindex code = w[o * row + i / fields];\n"
+    "if (fields > 1) code = (code >> (i % fields * bits)) % values;\nT number = (T)code;\nif (has_zero) number -= zero[o * zero_row + i / block * zero_column];\n"
+    "total += x[r * ins + i] * (number * scale[o * scale_row + i / block * scale_column]);\n}\nif (has_bias) total += bias[o];\ny[item] = total;\n}\n";
 
 static const char linalg_text[] =
     "\n\n\n\n\n\nkernel cholesky(index item, in real a[], out real l[], index n, index upper)\n{\nindex base = item * n * n;\nfor (index i = 0; i < n * n; i++) l[base + i] = 0;\n"
@@ -861,6 +866,7 @@ static const struct {
     {"interpolate_grad", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"interpolate_taps", spatial_text, "spatial.kn", sizeof spatial_text - 1},
     {"linear", contraction_text, "contraction.kn", sizeof contraction_text - 1},
+    {"linear_quantized", integer_text, "integer.kn", sizeof integer_text - 1},
     {"lstm", recurrent_text, "recurrent.kn", sizeof recurrent_text - 1},
     {"lu", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"matmul", contraction_text, "contraction.kn", sizeof contraction_text - 1},

@@ -1,4 +1,5 @@
 /* Ops as nodes of a builder. */
+#include "core/dtype.h"
 #include "core/objects.h"
 #include "onnx/build/build.h"
 #include "support/json.h"
@@ -79,7 +80,7 @@ static bool compute_now(kni_conversion *c, const char *op, const kni_datum *in, 
                         const kni_given_attribute *attributes, kni_datum *out, int32_t n_out)
 {
     kn_tensor operands[FEW], results[FEW];
-    int64_t before = 0, after = 0;
+    int64_t before = 0, after = 0, small = SMALL_BYTES;
     if (n_in > FEW || n_out > FEW) return false;
     for (int32_t i = 0; i < n_in; i++) {
         kni_entry *e = kni_entry_of(c, in[i]);
@@ -88,7 +89,11 @@ static bool compute_now(kni_conversion *c, const char *op, const kni_datum *in, 
     }
     if (c->status || !kni_onnx_build_call(c, op, operands, n_in, attributes, results, n_out)) return false;
     for (int32_t k = 0; k < n_out; k++) after += bytes_of(results[k]);
-    bool good = after <= SMALL_BYTES || after <= before;
+    for (int32_t i = 0; i < n_in && n_out; i++)
+        if (operands[i].bits &&
+            kni_dtype_widens(kn_dtype_of(operands[i]), kn_dtype_of(results[0]), kn_count(operands[i])))
+            small = 0;
+    bool good = after <= small || after <= before;
     for (int32_t k = 0; k < n_out; k++) {
         if (good)
             out[k] = kni_entry_host(c, results[k]);

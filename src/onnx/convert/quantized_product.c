@@ -221,23 +221,67 @@ void kni_convert_own_integer_product(KNI_CONVERTS)
     out[0] = in_floats(c, in[0], in[1], in[2], in[3], in[4], in[5]);
 }
 
-/* x, weight [out, in], its scale and zero point, bias; block: how many neighbours of a row have one scale. */
+/* The weight [out, in] of bytes, or of bytes that hold several numbers; scales and zero points [out, blocks] where it has blocks. */
+typedef struct weight {
+    kni_datum w, scale, zero;
+    int64_t block, bits;
+} weight;
+
+/* Packed zero points fill whole bytes in each row; without any of them they are the middle. */
+static void unpack_scaling(kni_conversion *c, weight *q, int64_t outs, kni_extent ins)
+{
+    const kni_extent blocks =
+        kni_extent_div(c, kni_extent_add(c, ins, KNI_EXTENT(q->block - 1)), KNI_EXTENT(q->block));
+    const kni_extent each[2] = {KNI_EXTENT(outs), blocks};
+    q->scale = kni_reshape_to(c, q->scale, each, 2);
+    if (!kni_is_given(q->zero)) {
+        q->zero = kni_whole_number(c, INT64_C(1) << (q->bits - 1), KN_U8);
+        return;
+    }
+    const kni_extent bytes = kni_extent_div(c, kni_count_of(c, q->zero), KNI_EXTENT(outs));
+    const kni_extent packed[2] = {KNI_EXTENT(outs), bytes};
+    q->zero = kni_unpacked_bits(c, kni_reshape_to(c, q->zero, packed, 2), q->bits);
+    q->zero = kni_slice_of(c, q->zero, 1, KNI_EXTENT(0), blocks);
+}
+
+static weight weight_of(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in)
+{
+    weight q = {in[1], as_scalar(c, in[2]), as_scalar(c, in[3]), kni_node_int(node, "block", 0),
+                kni_node_int(node, "bits", 0)};
+    if (kni_node_int(node, "turn", 0)) q.w = kni_swap_axes(c, q.w, 0, 1);
+    if (!q.bits) return q;
+    const kni_extent outs = kni_extent_of(c, q.w, 0);
+    const kni_extent flat[2] = {outs, kni_extent_div(c, kni_count_of(c, q.w), outs)};
+    q.w = kni_reshape_to(c, q.w, flat, 2);
+    unpack_scaling(c, &q, outs.value, kni_extent_of(c, in[0], -1));
+    return q;
+}
+
+/* The same as floats. */
+static kni_datum real_weight(kni_conversion *c, weight q, kni_extent ins)
+{
+    if (q.bits) q.w = kni_slice_of(c, kni_unpacked_bits(c, q.w, q.bits), 1, KNI_EXTENT(0), ins);
+    return kni_dequantized(c, (kni_quantized){q.w, kni_spread_over(c, q.scale, q.w, q.block > 0, q.block),
+                                              kni_spread_over(c, q.zero, q.w, q.block > 0, q.block)});
+}
+
+/* x, weight [out, in], its scale and zero point, bias; block: how many neighbours of a row have one scale; turn: the weight is [in, out];
+   bits: the weight is that of MatMulNBits, and so are its scales and zero points. */
 void kni_convert_own_quantized_linear(KNI_CONVERTS)
 {
-    const int64_t block = kni_node_int(node, "block", 0);
     KNI_UNUSED_COUNTS;
-    kni_datum scale = as_scalar(c, in[2]), zero = as_scalar(c, in[3]), bias = in[4];
+    const weight q = weight_of(c, node, in);
+    kni_datum bias = in[4];
     bool takes = !kni_is_given(bias);
+    if (kni_convert_failed(c)) return;
     if (!takes && kni_rank_of(c, bias) == 1)
-        takes = kni_extent_same(kni_extent_of(c, bias, 0), kni_extent_of(c, in[1], 0));
+        takes = kni_extent_same(kni_extent_of(c, bias, 0), kni_extent_of(c, q.w, 0));
     kni_datum y;
-    if (kni_converts_now(c) && kni_dtype_of(c, in[0]) == KN_F32) {
-        y = kni_emit(c, "linear_quantized", KNI_LIST(in[0], in[1], scale, zero, takes ? bias : KNI_ABSENT),
-                     KNI_GIVE(KNI_WHOLE("block", block)));
-    } else {
-        const kni_quantized w = {in[1], kni_spread_over(c, scale, in[1], block > 0, block),
-                                 kni_spread_over(c, zero, in[1], block > 0, block)};
-        y = kni_emit3(c, "linear", in[0], kni_dequantized(c, w), takes ? bias : KNI_ABSENT);
-    }
+    if (kni_dtype_of(c, in[0]) == KN_F32)
+        y = kni_emit(c, "linear_quantized", KNI_LIST(in[0], q.w, q.scale, q.zero, takes ? bias : KNI_ABSENT),
+                     KNI_GIVE(KNI_WHOLE("block", q.block), KNI_WHOLE("bits", q.bits == 8 ? 0 : q.bits)));
+    else
+        y = kni_emit3(c, "linear", in[0], real_weight(c, q, kni_extent_of(c, in[0], -1)),
+                      takes ? bias : KNI_ABSENT);
     out[0] = takes ? y : kni_emit2(c, "add", y, bias);
 }

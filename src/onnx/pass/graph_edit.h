@@ -15,6 +15,7 @@ typedef struct kni_edit {
     int32_t values_room; /* of the model's list of values, where a pass has made it longer */
     int64_t changes;
     bool keep_weights; /* nothing is computed of weights */
+    bool keep_stored;  /* weights of few bits stay packed */
     bool failed;       /* no memory: nothing more is done */
 } kni_edit;
 

@@ -320,8 +320,9 @@ static void visit_quantize(kni_edit *p, kni_onnx_node *node)
 
 /* ---- products whose results stay floats */
 
-/* A weight [k, n] of bytes as [n, k]: what it was transposed from, or a copy. -1: it is no constant. */
-static int32_t turned_weight(kni_edit *p, const quantized *w)
+/* A weight [k, n] of bytes as [n, k]: what it was transposed from, or a copy, or itself where weights stay as they are (turns: what reads
+   it turns it). -1: it is no constant. */
+static int32_t turned_weight(kni_edit *p, const quantized *w, bool *turns)
 {
     const kni_onnx_node *turn = kni_edit_made_by(p, w->x, "Transpose");
     int64_t n_axes = 0;
@@ -333,6 +334,8 @@ static int32_t turned_weight(kni_edit *p, const quantized *w)
     }
     const kni_onnx_tensor *t = kni_edit_constant(p, w->x);
     if (!t || t->rank != 2 || !is_byte(t->type)) return -1;
+    *turns = p->keep_weights;
+    if (*turns) return w->x;
     const int64_t k = t->sizes[0], n = t->sizes[1], sizes[2] = {n, k};
     void *data;
     const kni_onnx_value *old = &p->model->values[w->x];
@@ -368,10 +371,12 @@ static void visit_weights(kni_edit *p, kni_onnx_node *node)
     const kni_onnx_tensor *t = kni_edit_constant(p, w.x);
     const bool ready = turned && t && t->rank == 2 && is_byte(t->type);
     if (turned && !ready) return;
-    const int32_t weight = ready ? w.x : turned_weight(p, &w);
+    bool turn = false;
+    const int32_t weight = ready ? w.x : turned_weight(p, &w, &turn);
     if (weight < 0) return;
     const int32_t in[5] = {node->in[0], weight, w.scale, w.zero, bias};
-    kni_edit_become(p, node, "kiln", "QuantizedLinear", 1, in, 5, NULL, 0);
+    const kni_onnx_attribute attribute = kni_edit_int(p, "turn", turn);
+    kni_edit_become(p, node, "kiln", "QuantizedLinear", 1, in, 5, &attribute, 1);
 }
 
 /* ---- weights of few bits in blocks */
@@ -415,6 +420,15 @@ static int32_t middle_zero(kni_edit *p, int32_t like, int64_t bits)
     return value;
 }
 
+/* The same operands as the file has them. */
+static void keep_blocks(kni_edit *p, kni_onnx_node *node, int64_t bits, int64_t block)
+{
+    const int32_t in[5] = {node->in[0], node->in[1], node->in[2], kni_edit_input(node, 3),
+                           kni_edit_input(node, 5)};
+    const kni_onnx_attribute attributes[] = {kni_edit_int(p, "block", block), kni_edit_int(p, "bits", bits)};
+    kni_edit_become(p, node, "kiln", "QuantizedLinear", 1, in, 5, attributes, 2);
+}
+
 /* MatMulNBits whose weight, scales and zero points are constants. */
 static void visit_blocks(kni_edit *p, kni_onnx_node *node)
 {
@@ -439,6 +453,10 @@ static void visit_blocks(kni_edit *p, kni_onnx_node *node)
     if (kni_edit_input(node, 3) >= 0 &&
         (!zeros || zeros->type != KNI_ONNX_UINT8 || zeros->count != all_zeros))
         return;
+    if (p->keep_weights || p->keep_stored) {
+        keep_blocks(p, node, bits, block);
+        return;
+    }
     const int32_t in[5] = {node->in[0], unpacked(p, node->in[1], w, n, k, bits, row),
                            as_matrix(p, node->in[2], scales, n, blocks),
                            zeros ? unpacked(p, node->in[3], zeros, n, blocks, bits, zero_row)

@@ -9,6 +9,7 @@
 typedef struct kni_onnx_passes {
     bool constants_alone; /* all but KNI_ONNX_PASS_CONSTANTS */
     bool keep_weights;    /* those that compute with weights */
+    bool keep_stored;     /* weights of few bits stay packed */
 } kni_onnx_passes;
 
 /* All passes but those, until none finds anything. A failure (there is no memory) leaves a model that is good. */

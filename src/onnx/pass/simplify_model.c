@@ -219,7 +219,9 @@ static bool is_left_out(const kni_onnx_passes *which, int pass)
 
 kn_status kni_onnx_simplify(kni_onnx_model *model, const kni_onnx_passes *which)
 {
-    kni_edit p = {.model = model, .keep_weights = which && which->keep_weights};
+    kni_edit p = {.model = model,
+                  .keep_weights = which && which->keep_weights,
+                  .keep_stored = which && which->keep_stored};
     int64_t changes = 1;
     for (int round = 0; round < 16 && changes > 0; round++) {
         changes = 0;

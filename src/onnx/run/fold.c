@@ -1,4 +1,5 @@
 /* Computes, before the first run, what depends on constants alone. */
+#include "core/dtype.h"
 #include "onnx/run/now.h"
 #include "onnx/run/session.h"
 #include "onnx/run/weights.h"
@@ -37,12 +38,26 @@ static int64_t bytes_of(const kni_stored *constant)
     return kn_dtype_bytes(kn_dtype_of(constant->tensor), kn_count(constant->tensor));
 }
 
+/* Whether the first result has wider elements than an operand of several. */
+static bool widens(const kni_conversion *c, const kni_onnx *session, const kni_onnx_node *node)
+{
+    const kni_entry *y =
+        node->n_out && node->out[0] >= 0 ? kni_entry_of(c, (kni_datum){c->now[node->out[0]]}) : NULL;
+    bool found = false;
+    for (int32_t i = 0; y && y->kind == KNI_IS_TENSOR && i < node->n_in; i++) {
+        const kni_stored *x = node->in[i] < 0 ? NULL : session->plan.constants[node->in[i]];
+        found |= x && !x->strings && kni_dtype_widens(kn_dtype_of(x->tensor), y->dtype, kn_count(x->tensor));
+    }
+    return found;
+}
+
 /* Results that are stored: small ones, and those that are no larger than what they are made of. Sequences are made anew in each run. */
 static bool worth_storing(const kni_conversion *c, const kni_onnx *session, const kni_onnx_node *node)
 {
-    int64_t before = 0, after = 0;
+    int64_t before = 0, after = 0, small = SMALL;
     for (int32_t i = 0; i < node->n_in; i++)
         if (node->in[i] >= 0) before += bytes_of(session->plan.constants[node->in[i]]);
+    if (session->keeps_stored && widens(c, session, node)) small = 0;
     for (int32_t k = 0; k < node->n_out; k++) {
         const kni_entry *e = node->out[k] < 0 ? NULL : kni_entry_of(c, (kni_datum){c->now[node->out[k]]});
         if (!e) continue;
@@ -52,7 +67,7 @@ static bool worth_storing(const kni_conversion *c, const kni_onnx *session, cons
         for (int32_t a = 0; a < e->rank; a++) n *= e->extents[a].value;
         after += kn_dtype_bytes(e->dtype, n);
     }
-    return after <= SMALL || after <= before;
+    return after <= small || after <= before;
 }
 
 static kn_status store(kni_conversion *c, kni_onnx *session, int32_t value)

@@ -107,7 +107,8 @@ static kn_status prepare(kni_onnx *session)
     kn_device_use(session->plan.host);
     /* Weights may be Constant nodes. */
     const kni_onnx_passes which = {.constants_alone = !session->folds,
-                                   .keep_weights = session->keeps_weights};
+                                   .keep_weights = session->keeps_weights,
+                                   .keep_stored = session->keeps_stored};
     kn_status s =
         session->folds || session->keeps_weights ? kni_onnx_simplify(session->plan.model, &which) : KN_OK;
     session->times = calloc((size_t)session->plan.model->n_nodes + 1, sizeof *session->times);
@@ -136,6 +137,7 @@ static kn_onnx open_session(kni_onnx_model *model, const kn_onnx_args *args, con
     session->plan.model = model;
     session->folds = !args || !args->no_simplify;
     session->keeps_weights = args && args->keep_weights;
+    session->keeps_stored = args && args->keep_stored;
     session->max_trips = args && args->max_trips > 0 ? args->max_trips : MAX_TRIPS;
     kni_exclusive_init(&session->plan.lock);
     if (prepare(session) == KN_OK) return kni_object_make(&kni_kind_onnx, session, function);

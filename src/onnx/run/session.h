@@ -20,7 +20,7 @@ typedef struct kni_onnx {
     kn_onnx_port *inputs, *outputs;
     int32_t n_inputs, n_outputs; /* inputs with defaults come last */
     bool *random;                /* by output */
-    bool folds, keeps_weights;
+    bool folds, keeps_weights, keeps_stored;
     int64_t max_trips;
     kni_onnx_findings *findings; /* of kn_onnx_examine, under the plan's lock; NULL: none yet */
     /* What was measured, under the plan's lock. */

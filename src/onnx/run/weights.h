@@ -7,11 +7,11 @@
 
 typedef enum kni_onnx_role {
     KNI_ONNX_PLAIN, /* no weight: nothing is lost when it is computed with */
-    KNI_ONNX_STATE, /* floats that belong to a layer and that training leaves alone: a running mean and variance */
+    KNI_ONNX_STATE, /* what belongs to a layer and training leaves alone: a running mean and variance, quantised weights and scales */
     KNI_ONNX_WEIGHT
 } kni_onnx_role;
 
-/* The role of each value of the model: of initializers that are floats with an axis, and KNI_ONNX_PLAIN for all others. Freed with free();
+/* The role of each value of the model: of initializers with an axis, and KNI_ONNX_PLAIN for all others. Freed with free();
    NULL without memory. */
 uint8_t *kni_onnx_roles(const kni_onnx_model *model);
 

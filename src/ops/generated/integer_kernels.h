@@ -6,5 +6,6 @@
 
 extern const kni_kernel kni_kernel_matmul_integer;
 extern const kni_kernel kni_kernel_conv_integer;
+extern const kni_kernel kni_kernel_linear_quantized;
 
 #endif
