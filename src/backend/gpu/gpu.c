@@ -2,9 +2,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* recursive locks */
 #endif
+#include "backend/gpu/gpu_conv.h"
 #include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
-#include "backend/gpu/product.h"
 #include "core/backends.h"
 #include "core/device_object.h"
 #include "core/life.h"
@@ -375,6 +375,7 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     g->epoch = 1;
     const char *tf32 = kni_environment("KN_TF32");
     g->tf32 = tf32 && !strcmp(tf32, "on");
+    g->convolutions = kni_gpu_conv_way(kni_environment("KN_CONV"));
     g->limit = bytes_from_environment("KN_DEVICE_MEMORY");
     const char *pool = kni_environment("KN_DEVICE_POOL");
     g->exact = pool && !strcmp(pool, "off");

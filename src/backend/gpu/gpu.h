@@ -56,7 +56,8 @@ struct kni_gpu {
     uint32_t forks;     /* of the process when it was opened: a forked child must not touch the device */
     bool closed;        /* to be freed with its last block */
     bool lost;
-    bool tf32; /* products of f32 may round their operands to 10 bits */
+    bool tf32;            /* products of f32 may round their operands to 10 bits */
+    uint8_t convolutions; /* how they are made where that can be chosen: of gpu_conv.h */
     char lost_text[256];
     /* memory */
     kni_gpu_block *live;

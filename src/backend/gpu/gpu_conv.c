@@ -313,9 +313,15 @@ static kn_status launch(kni_gpu *g, const signature *s, run *a, int64_t tiles, i
     return kni_gpu_launch_product(g, l);
 }
 
-static kn_status by_kernel(kni_gpu *g, run *a, signature s)
+static kn_status by_kernel(kni_gpu *g, const kn_record *r, run *a, signature s)
 {
     const int64_t *n = a->numbers;
+    kni_conv_shape shape;
+    kni_gpu_conv_measure(r, s.what, &shape);
+    if (kni_gpu_conv_wants_direct(g, &shape)) {
+        kn_status status = kni_gpu_run_conv_direct(g, &shape, s.wide, s.leaves_out, s.has_bias, &a->l);
+        if (status != KN_ERROR_UNSUPPORTED) return status;
+    }
     s.shape = kni_tiled_choose(g->driver, kni_tiled_compute(s.dtype), n[M], n[N], n[K], n[GROUPS]);
     return launch(g, &s, a, kni_tiled_tiles(&s.shape, n[M], n[N]), n[GROUPS]);
 }
@@ -370,10 +376,36 @@ kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what)
     return status;
 }
 
+uint8_t kni_gpu_conv_way(const char *text)
+{
+    static const char *const names[] = {"", "direct", "tiled", "library"};
+    for (int i = 0; text && i < KNI_COUNT(names); i++)
+        if (!strcmp(text, names[i])) return (uint8_t)i;
+    if (text) kni_log(KN_LOG_WARNING, "KN_CONV=%s says nothing: write direct, tiled or library", text);
+    return KNI_CONV_BY_ANY;
+}
+
+static bool takes_library(const kni_gpu *g)
+{
+    return g->convolutions == KNI_CONV_BY_ANY || g->convolutions == KNI_CONV_BY_LIBRARY;
+}
+
+bool kni_gpu_conv_kernel_first(const kni_gpu *g, const kn_record *r, int what)
+{
+    return !g->driver->convolution || !takes_library(g) || !kni_is_half(kni_out(r, 0)->type.dtype) ||
+           kni_gpu_conv_direct_first(g, r, what);
+}
+
+static kn_status by_library(kni_gpu *g, const kn_record *r, const kni_gpu_way *way, int what)
+{
+    if (!takes_library(g) || way->by == KNI_GPU_BY_KERNEL) return KN_ERROR_UNSUPPORTED;
+    if (way->by == KNI_GPU_BY_ANY && kni_gpu_conv_direct_first(g, r, what)) return KN_ERROR_UNSUPPORTED;
+    return kni_gpu_run_conv_library(g, r, way->tail, what);
+}
+
 static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way, int what)
 {
-    kn_status status =
-        way->by == KNI_GPU_BY_KERNEL ? KN_ERROR_UNSUPPORTED : kni_gpu_run_conv_library(g, r, way->tail, what);
+    kn_status status = by_library(g, r, way, what);
     if (status != KN_ERROR_UNSUPPORTED || way->by == KNI_GPU_BY_LIBRARY) return status;
     run a;
     memset(&a, 0, sizeof a);
@@ -384,7 +416,7 @@ static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way
         status = kni_gpu_allocate(g, kni_out(r, 0));
         if (status == KN_OK) give_result(&a, r);
     }
-    if (status == KN_OK) status = by_kernel(g, &a, s);
+    if (status == KN_OK) status = by_kernel(g, r, &a, s);
     if (status == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
     end(&a);
     return status;

@@ -7,6 +7,34 @@
 /* The rows conv, conv_transpose and conv_weight_grad; the driver's KNI_CONVOLUTION_* say the same of a library's. */
 enum { KNI_CONV_FORWARD, KNI_CONV_TRANSPOSED, KNI_CONV_WEIGHT };
 
+/* How convolutions are made: as what they are decides, or one way wherever it can make them. */
+enum { KNI_CONV_BY_ANY, KNI_CONV_BY_DIRECT, KNI_CONV_BY_TILED, KNI_CONV_BY_LIBRARY };
+/* What KN_CONV says; NULL: nothing. */
+uint8_t kni_gpu_conv_way(const char *text);
+
+/* Whether a kernel of ours is the first choice for the convolution. */
+bool kni_gpu_conv_kernel_first(const kni_gpu *g, const kn_record *r, int what);
+
+/* A convolution by its sizes along three axes; those that are missing come first, with one place. Channels and outs are those
+   of a group. */
+enum { KNI_CONV_AXES = 3 };
+typedef struct kni_conv_shape {
+    int what, dtype, axes;
+    int64_t images, groups, channels, outs;
+    int64_t x_size[KNI_CONV_AXES], kernel[KNI_CONV_AXES], y_size[KNI_CONV_AXES];
+    int64_t stride[KNI_CONV_AXES], padding[KNI_CONV_AXES], dilation[KNI_CONV_AXES];
+} kni_conv_shape;
+void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *shape);
+
+/* ---- without tiles (gpu_conv_direct.c) */
+/* Whether that is the best way of ours, and whether it comes before a library's. */
+bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *shape);
+bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what);
+/* `l` has operands, in the order other operand, x and bias, the result where there is no tail, and the tail. KN_ERROR_UNSUPPORTED
+   without a text: not this one. */
+kn_status kni_gpu_run_conv_direct(kni_gpu *g, const kni_conv_shape *shape, bool wide, bool leaves_out,
+                                  bool biased, kni_gpu_product_launch *l);
+
 /* By the driver's library, with the tail where there is one; the record's results are finished. KN_ERROR_UNSUPPORTED without
    a text: it has none for this one, and nothing was done. */
 kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu_tail *tail, int what);

@@ -1,7 +1,7 @@
 /* Which records may follow a product, and what of them a library's epilogue expresses exactly: a bias of the columns, relu,
    the tanh form of gelu and its gradient, another matrix added, and a wider result. */
+#include "backend/gpu/gpu_conv.h"
 #include "backend/gpu/gpu_recording.h"
-#include "backend/gpu/product.h"
 #include "ops/body_form.h"
 
 static bool is_half(int dtype) { return kni_is_half(dtype); }
@@ -98,7 +98,7 @@ bool kni_gpu_kernel_first(const kni_gpu *g, const kn_record *head)
 {
     kni_gpu_sizes s;
     int dtype = kni_out(head, 0)->type.dtype;
-    if (!sizes_of(head, &s)) return !g->driver->convolution || !is_half(dtype);
+    if (!sizes_of(head, &s)) return kni_gpu_conv_kernel_first(g, head, kni_gpu_product_of(head->row)->what);
     return kni_gpu_prefers_kernel(g, dtype, s.m, s.n, s.k, s.batch);
 }
 

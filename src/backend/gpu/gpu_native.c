@@ -1,7 +1,7 @@
 /* Ops that a device runs by something better than a schedule or a reference kernel, and the support matrix. */
+#include "backend/gpu/gpu_conv.h"
 #include "backend/gpu/gpu_scan.h"
 #include "backend/gpu/gpu_sort.h"
-#include "backend/gpu/product.h"
 
 static const struct {
     const kn_op *row;
@@ -29,11 +29,11 @@ static const struct {
 };
 
 static const kni_gpu_product_entry products[] = {
-    {&kni_op_matmul, kni_gpu_run_matmul, kni_gpu_sizes_of_matmul},
-    {&kni_op_linear, kni_gpu_run_linear, kni_gpu_sizes_of_linear},
-    {&kni_op_conv, kni_gpu_run_conv, NULL},
-    {&kni_op_conv_transpose, kni_gpu_run_conv_transpose, NULL},
-    {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad, NULL},
+    {&kni_op_matmul, kni_gpu_run_matmul, kni_gpu_sizes_of_matmul, 0},
+    {&kni_op_linear, kni_gpu_run_linear, kni_gpu_sizes_of_linear, 0},
+    {&kni_op_conv, kni_gpu_run_conv, NULL, KNI_CONV_FORWARD},
+    {&kni_op_conv_transpose, kni_gpu_run_conv_transpose, NULL, KNI_CONV_TRANSPOSED},
+    {&kni_op_conv_weight_grad, kni_gpu_run_conv_weight_grad, NULL, KNI_CONV_WEIGHT},
 };
 
 const kni_gpu_product_entry *kni_gpu_product_of(const kn_op *row)

@@ -90,6 +90,7 @@ typedef struct kni_gpu_product_entry {
     const kn_op *row;
     kni_gpu_product_run run;
     kni_gpu_sizes (*sizes)(const kn_record *r); /* NULL: a convolution */
+    int what;                                   /* of a convolution: KNI_CONV_* */
 } kni_gpu_product_entry;
 /* NULL: it has none. */
 const kni_gpu_product_entry *kni_gpu_product_of(const kn_op *row);

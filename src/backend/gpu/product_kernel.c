@@ -163,6 +163,14 @@ static kni_ir_id rounded(kni_tiled *t, kni_ir_id value)
     return t->dtype == t->compute ? value : kni_ir_round_to(t->b, value, t->dtype);
 }
 
+void kni_tiled_put(kni_tiled *t, kni_ir_id place, kni_ir_id value, kni_ir_id inside)
+{
+    if (t->tail)
+        kni_tail_element(t->tail, place, rounded(t, value), inside);
+    else
+        kni_ir_store_where(t->b, t->y, place, value, inside);
+}
+
 static void put(kni_tiled *t, const sums *s, kni_ir_id row, kni_ir_id column, kni_ir_id value)
 {
     kni_ir_id inside =
@@ -172,11 +180,7 @@ static void put(kni_tiled *t, const sums *s, kni_ir_id row, kni_ir_id column, kn
         kni_ir_id at = t->place_bias(t, row, column, s->batch);
         value = add(t, value, kni_ir_load_where(t->b, t->bias, at, t->compute, 1, inside, zero(t)));
     }
-    kni_ir_id place = t->place_y(t, row, column, s->batch, &unused);
-    if (t->tail)
-        kni_tail_element(t->tail, place, rounded(t, value), inside);
-    else
-        kni_ir_store_where(t->b, t->y, place, value, inside);
+    kni_tiled_put(t, t->place_y(t, row, column, s->batch, &unused), value, inside);
 }
 
 /* The row and column of element number e of this invocation. */

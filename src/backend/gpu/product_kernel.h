@@ -61,6 +61,8 @@ bool kni_tiled_results(kni_tiled *t, int dtype, const kni_gpu_tail *tail, const 
 void kni_tiled_build(kni_tiled *t);
 /* The sum of one result without the terms that are missing, term by term, ending early when it is NaN. */
 kni_ir_id kni_tiled_sum_again(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id batch);
+/* Stores a result at its place, or hands it to the tail, where `inside` holds. */
+void kni_tiled_put(kni_tiled *t, kni_ir_id place, kni_ir_id value, kni_ir_id inside);
 /* The kernel, simplified; NULL after a failure. */
 kni_ir *kni_tiled_finish(kni_tiled *t);
 /* A param as a position. */

@@ -1,0 +1,165 @@
+/* Convolutions without tiles: which ones, and how their work is cut. */
+#include "backend/gpu/conv_direct.h"
+#include "ops/conv.h"
+#include <string.h>
+
+enum { ROW = KNI_DIRECT_ROW, COLUMN = KNI_DIRECT_COLUMN };
+
+static void three(int64_t *to, const int64_t *from, int axes, int64_t fill)
+{
+    for (int i = 0; i < KNI_CONV_AXES; i++)
+        to[i] = i < KNI_CONV_AXES - axes ? fill : from[i - (KNI_CONV_AXES - axes)];
+}
+
+void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *c)
+{
+    const kni_conv_attributes *at = r->attributes;
+    const kni_type *x = &kni_in(r, 0)->type, *other = &kni_in(r, 1)->type, *out = &kni_out(r, 0)->type;
+    const kni_type *w = what == KNI_CONV_WEIGHT ? out : other, *y = what == KNI_CONV_WEIGHT ? other : out;
+    memset(c, 0, sizeof *c);
+    c->what = what;
+    c->dtype = out->dtype;
+    c->axes = x->rank - 2;
+    c->images = x->dims[0];
+    c->groups = at->groups;
+    c->channels = x->dims[1] / at->groups;
+    c->outs = y->dims[1] / at->groups;
+    three(c->x_size, x->dims + 2, c->axes, 1);
+    three(c->kernel, w->dims + 2, c->axes, 1);
+    three(c->y_size, y->dims + 2, c->axes, 1);
+    three(c->stride, at->stride.dims, c->axes, 1);
+    three(c->padding, at->padding.dims, c->axes, 0);
+    three(c->dilation, at->dilation.dims, c->axes, 1);
+}
+
+/* ---- which ones */
+
+/* Terms of a result that one invocation may add up while few results keep the device busy. */
+enum { FEW_TERMS = 64, FEW = 4, SOME = 12 };
+
+static bool fits(const kni_conv_shape *c)
+{
+    for (int i = 0; i < KNI_CONV_AXES; i++)
+        if (c->kernel[i] > UINT8_MAX || c->stride[i] > UINT8_MAX || c->y_size[i] < 1) return false;
+    return c->what != KNI_CONV_WEIGHT && c->outs > 0;
+}
+
+static int64_t count_positions(const kni_conv_shape *c)
+{
+    return c->images * kni_count_dims(KNI_CONV_AXES, c->y_size);
+}
+
+bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *c)
+{
+    if (!fits(c) || g->convolutions == KNI_CONV_BY_TILED) return false;
+    if (g->convolutions == KNI_CONV_BY_DIRECT) return true;
+    /* A tile has 16 rows or more; those of one group are its outputs. */
+    if (c->outs > FEW && (c->outs > SOME || c->channels > FEW)) return false;
+    const int64_t terms = c->channels * kni_count_dims(KNI_CONV_AXES, c->kernel);
+    const int64_t busy = (int64_t)g->driver->processors * KNI_DIRECT_WORKGROUP;
+    return terms <= FEW_TERMS || count_positions(c) * c->groups >= busy;
+}
+
+bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what)
+{
+    kni_conv_shape c;
+    if (g->convolutions == KNI_CONV_BY_LIBRARY) return false;
+    kni_gpu_conv_measure(r, what, &c);
+    return c.channels == 1 && c.outs <= FEW && kni_gpu_conv_wants_direct(g, &c);
+}
+
+/* ---- how the work is cut */
+
+/* Positions of an invocation along an axis of so many: pieces of nearly equal size, not too few of them. */
+static int64_t choose_run(int64_t size, int64_t most, int64_t lines, int64_t busy)
+{
+    while (most > 2 && (size + most - 1) / most * lines < busy) most /= 2;
+    const int64_t pieces = (size + most - 1) / most;
+    return (size + pieces - 1) / pieces;
+}
+
+static int64_t choose_outs(int64_t outs)
+{
+    int64_t n = outs < KNI_DIRECT_OUTS ? outs : KNI_DIRECT_OUTS;
+    while (outs % n) n--;
+    return n;
+}
+
+static bool goes_down(const kni_conv_shape *c)
+{
+    return c->axes > 1 && c->kernel[ROW] <= KNI_DIRECT_ROW_TAPS && c->dilation[ROW] <= UINT8_MAX &&
+           (c->what != KNI_CONV_TRANSPOSED || c->stride[ROW] <= KNI_DIRECT_RUN);
+}
+
+static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+static kni_direct_signature sign(const kni_gpu *g, const kni_conv_shape *c, bool wide, bool leaves_out,
+                                 bool biased)
+{
+    kni_direct_signature s;
+    memset(&s, 0, sizeof s);
+    s.kind = 'd';
+    s.what = (uint8_t)c->what;
+    s.dtype = (uint8_t)c->dtype;
+    s.axes = (uint8_t)c->axes;
+    s.has_bias = biased;
+    s.wide = wide;
+    s.leaves_out = leaves_out;
+    s.one_channel = c->channels == 1;
+    s.down = goes_down(c);
+    s.outs = (uint8_t)choose_outs(c->outs);
+    s.one_block = s.outs == c->outs;
+    const int axis = s.down ? ROW : COLUMN;
+    const int64_t lines = count_positions(c) / c->y_size[axis] * c->groups * (c->outs / s.outs);
+    const int64_t busy = (int64_t)g->driver->processors * 2 * KNI_DIRECT_WORKGROUP;
+    int64_t run = choose_run(c->y_size[axis], s.outs > 2 ? KNI_DIRECT_RUN / 2 : KNI_DIRECT_RUN, lines, busy);
+    if (s.down && c->what == KNI_CONV_TRANSPOSED) {
+        const int64_t stride = c->stride[ROW];
+        run = rounded_up(run, stride);
+        if (run > KNI_DIRECT_RUN) run -= stride;
+        s.phase = (uint8_t)((c->padding[ROW] % stride + stride) % stride);
+    }
+    s.run = (uint8_t)run;
+    if (s.down) s.dilation = (uint8_t)c->dilation[ROW];
+    for (int i = 0; i < KNI_CONV_AXES; i++) {
+        s.kernel[i] = (uint8_t)c->kernel[i];
+        s.stride[i] = (uint8_t)c->stride[i];
+    }
+    const uint32_t most = g->driver->caps.max_workgroup;
+    s.workgroup = most && most < KNI_DIRECT_WORKGROUP ? (uint8_t)most : KNI_DIRECT_WORKGROUP;
+    return s;
+}
+
+static int64_t pieces(int64_t size, int64_t each) { return (size + each - 1) / each; }
+
+static void number(const kni_direct_signature *s, const kni_conv_shape *c, kni_gpu_product_launch *l)
+{
+    int64_t *n = l->numbers;
+    n[KNI_DIRECT_GROUPS] = c->groups;
+    n[KNI_DIRECT_CHANNELS] = c->channels;
+    n[KNI_DIRECT_GROUP_OUTS] = c->outs;
+    n[KNI_DIRECT_BLOCKS] = c->outs / s->outs;
+    n[KNI_DIRECT_LINES] = s->down ? pieces(c->y_size[ROW], s->run) : c->y_size[ROW];
+    n[KNI_DIRECT_COLUMNS] = s->down ? c->y_size[COLUMN] : pieces(c->y_size[COLUMN], s->run);
+    n[KNI_DIRECT_ITEMS] = n[KNI_DIRECT_COLUMNS] * n[KNI_DIRECT_LINES] * c->y_size[0] * c->images;
+    l->n_numbers = KNI_DIRECT_NUMBERS;
+    const int64_t *const arrays[KNI_DIRECT_ARRAYS] = {c->x_size, c->y_size, c->padding, c->dilation};
+    for (int i = 0; i < KNI_DIRECT_ARRAYS; i++, l->n_numbers += KNI_CONV_AXES)
+        memcpy(n + l->n_numbers, arrays[i], KNI_CONV_AXES * sizeof *n);
+}
+
+kn_status kni_gpu_run_conv_direct(kni_gpu *g, const kni_conv_shape *c, bool wide, bool leaves_out,
+                                  bool biased, kni_gpu_product_launch *l)
+{
+    if (!fits(c)) return KN_ERROR_UNSUPPORTED;
+    const kni_direct_signature s = sign(g, c, wide, leaves_out, biased);
+    number(&s, c, l);
+    l->numbers[KNI_DIRECT_ITEMS] *= c->groups * l->numbers[KNI_DIRECT_BLOCKS];
+    if (!l->numbers[KNI_DIRECT_ITEMS]) return KN_OK;
+    l->key = &s;
+    l->key_bytes = sizeof s;
+    l->build = kni_direct_build;
+    l->tiles = pieces(l->numbers[KNI_DIRECT_ITEMS], s.workgroup);
+    l->batches = 1;
+    return kni_gpu_launch_product(g, l);
+}

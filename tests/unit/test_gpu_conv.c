@@ -1,0 +1,303 @@
+/* Convolutions of devices that compile kernels: each way of making one is forced and compared with the reference, and the way is
+   chosen by what the convolution is. Elements are small whole numbers, so that every sum is exact and results are equal. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* setenv */
+#endif
+#include "backend/gpu/gpu_conv.h"
+#include "ops/conv.h"
+#include "ops/record.h"
+#include "support/check.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* x [batch, channels, size..] by w [outs, channels / groups, taps..]; one entry for each axis of stride and the others. */
+typedef struct shape {
+    const char *what;
+    int axes;
+    int64_t batch, channels, outs, groups, size[3], taps[3];
+    kni_conv_attributes a;
+} shape;
+
+#define INTS1(a)                                                                                             \
+    {                                                                                                        \
+        1, { a }                                                                                             \
+    }
+#define INTS2(a, b)                                                                                          \
+    {                                                                                                        \
+        2, { a, b }                                                                                          \
+    }
+#define INTS3(a, b, c)                                                                                       \
+    {                                                                                                        \
+        3, { a, b, c }                                                                                       \
+    }
+
+static const shape shapes[] = {
+    {"depthwise", 2, 2, 5, 5, 5, {11, 13}, {3, 3}, {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+    {"stride 2",
+     2,
+     1,
+     3,
+     3,
+     3,
+     {9, 12},
+     {3, 3},
+     {.stride = INTS2(2, 2), .padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+    {"stride 3 and 2, dilation 2",
+     2,
+     2,
+     2,
+     4,
+     2,
+     {14, 10},
+     {3, 2},
+     {.stride = INTS2(3, 2), .dilation = INTS2(2, 3), .padding = INTS2(2, 0), .padding_end = INTS2(1, 2)}},
+    {"5 x 5", 2, 1, 2, 2, 2, {17, 6}, {5, 5}, {.padding = INTS2(2, 2), .padding_end = INTS2(2, 2)}},
+    {"cropped", 2, 1, 2, 2, 2, {8, 9}, {3, 3}, {.padding = INTS2(-1, 2), .padding_end = INTS2(0, -2)}},
+    {"groups of 2 and 3",
+     2,
+     2,
+     6,
+     9,
+     3,
+     {6, 7},
+     {3, 3},
+     {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+    {"groups of 4 and 6", 2, 1, 8, 12, 2, {5, 6}, {2, 3}, {.groups = 0}},
+    {"few outputs", 2, 1, 9, 3, 1, {7, 8}, {3, 3}, {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+    {"few channels", 2, 1, 3, 8, 1, {9, 9}, {3, 3}, {.stride = INTS2(2, 2), .padding = INTS2(1, 1)}},
+    {"one tap", 2, 2, 6, 4, 1, {5, 4}, {1, 1}, {.groups = 0}},
+    {"tall taps", 2, 1, 2, 2, 2, {15, 3}, {13, 1}, {.padding = INTS2(6, 0), .padding_end = INTS2(6, 0)}},
+    {"large stride", 2, 1, 2, 2, 2, {21, 4}, {3, 2}, {.stride = INTS2(9, 1)}},
+    {"one axis", 1, 2, 3, 3, 3, {23}, {4}, {.padding = INTS1(1), .padding_end = INTS1(2)}},
+    {"one axis, dilated",
+     1,
+     1,
+     4,
+     8,
+     4,
+     {19},
+     {3},
+     {.stride = INTS1(2), .dilation = INTS1(3), .padding = INTS1(3)}},
+    {"three axes",
+     3,
+     1,
+     2,
+     2,
+     2,
+     {5, 6, 7},
+     {3, 2, 3},
+     {.stride = INTS3(1, 2, 1), .padding = INTS3(1, 0, 1)}},
+    {"no images", 2, 0, 3, 3, 3, {5, 5}, {3, 3}, {.groups = 0}},
+    {"many terms", 2, 3, 2, 3, 1, {20, 21}, {3, 3}, {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+};
+
+enum { Y, DX, DW, RESULTS };
+static const char *const names[RESULTS] = {"y", "dx", "dw"};
+static kn_device exact, device;
+static kni_gpu *gpu;
+
+typedef struct values {
+    int64_t n;
+    double *v;
+} values;
+
+static kn_tensor made(int axes, int64_t first, int64_t second, const int64_t *sizes, kn_dtype dtype, int seed,
+                      double special, bool offset)
+{
+    static double v[1 << 14];
+    kn_shape s = {.rank = axes + 2, .dims = {first, second}};
+    int64_t n = first * second;
+    for (int i = 0; i < axes; i++) n *= s.dims[i + 2] = sizes[i];
+    const int64_t ahead = offset ? 3 : 0;
+    for (int64_t i = 0; i < n + ahead; i++) v[i] = (double)((i * 7 + i / 5 + seed) % 5 - 2);
+    if (n > 3) v[ahead + 3] = special != 0 ? special : v[ahead + 3];
+    kn_tensor t = kn_cast(kn_from(v, KN_F64, KN_SHAPE(n + ahead)), dtype);
+    if (offset) t = kn_slice(t, 0, ahead, n + ahead, 1);
+    return kn_keep(kn_reshape(t, s));
+}
+
+static values read(kn_tensor t)
+{
+    t = kn_keep(kn_cast(t, KN_F64));
+    values a = {.n = kn_count(t)};
+    a.v = calloc((size_t)a.n + 1, sizeof *a.v);
+    CHECK(kn_ok(t) && a.v && kn_read(t, a.v, (size_t)a.n * sizeof *a.v) == KN_OK);
+    return a;
+}
+
+typedef struct conditions {
+    kn_dtype dtype;
+    double special; /* one element of each operand, where it is not 0 */
+    bool offset;    /* operands are views that begin in the middle of their memory */
+} conditions;
+
+/* Part of x that no result reads, along an axis. */
+static int64_t left_over(const shape *s, int i)
+{
+    const kni_conv_attributes *a = &s->a;
+    const int64_t stride = a->stride.rank ? a->stride.dims[i] : 1,
+                  dilation = a->dilation.rank ? a->dilation.dims[i] : 1;
+    int64_t room = s->size[i] - dilation * (s->taps[i] - 1) - 1;
+    if (a->padding.rank) room += a->padding.dims[i];
+    if (a->padding_end.rank) room += a->padding_end.dims[i];
+    return room % stride;
+}
+
+static void convolve(const shape *s, kn_device on, const conditions *c, values out[RESULTS])
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(on);
+    kni_conv_attributes a = s->a;
+    a.groups = s->groups;
+    kn_tensor x = made(s->axes, s->batch, s->channels, s->size, c->dtype, 1, c->special, c->offset);
+    kn_tensor w =
+        made(s->axes, s->outs, s->channels / s->groups, s->taps, c->dtype, 2, c->special, c->offset);
+    kn_tensor bias = kn_keep(kn_cast(kn_arange(1, (double)s->outs + 1, 1, KN_F32), c->dtype));
+    kn_tensor in[3] = {x, w, bias}, y = kn_keep(kni_apply(&kni_op_conv, in, 3, &a));
+    kn_shape sizes = kn_shape_of_tensor(y);
+    kn_tensor dy = made(s->axes, s->batch, s->outs, sizes.dims + 2, c->dtype, 3, c->special, c->offset);
+    out[Y] = read(y);
+    a.extra.rank = s->axes;
+    for (int i = 0; i < s->axes; i++) a.extra.dims[i] = s->taps[i];
+    in[1] = dy;
+    out[DW] = read(kni_apply(&kni_op_conv_weight_grad, in, 2, &a));
+    for (int i = 0; i < s->axes; i++) a.extra.dims[i] = left_over(s, i);
+    in[0] = dy, in[1] = w, in[2] = KN_NONE;
+    out[DX] = read(kni_apply(&kni_op_conv_transpose, in, 3, &a));
+    kn_scope_end(scope, KN_NONE);
+}
+
+static void compare(const shape *s, int way, const conditions *c)
+{
+    values want[RESULTS], got[RESULTS];
+    gpu->convolutions = (uint8_t)way;
+    convolve(s, exact, c, want);
+    convolve(s, device, c, got);
+    gpu->convolutions = KNI_CONV_BY_ANY;
+    for (int k = 0; k < RESULTS; k++) {
+        int64_t wrong = got[k].n != want[k].n, where = -1;
+        for (int64_t i = 0; i < want[k].n && !wrong; i++)
+            if (got[k].v[i] != want[k].v[i] && !(isnan(got[k].v[i]) && isnan(want[k].v[i])))
+                wrong = 1, where = i;
+        if (!CHECK(!wrong))
+            printf("  %s, way %d, %s of %s, special %g: element %d is %g and not %g\n", s->what, way,
+                   names[k], kn_dtype_name(c->dtype), c->special, (int)where, where < 0 ? 0 : got[k].v[where],
+                   where < 0 ? 0 : want[k].v[where]);
+        free(want[k].v);
+        free(got[k].v);
+    }
+}
+
+/* Kernels of the device whose key begins with this letter. */
+static int count_kernels(char kind)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < gpu->kernel_room; i++) n += gpu->kernels[i] && gpu->kernels[i]->key[0] == kind;
+    return n;
+}
+
+enum { TILED = 'v', DIRECT = 'd' };
+
+static void each_way(void)
+{
+    static const conditions all[] = {{KN_F32, 0, false},  {KN_F16, 0, false}, {KN_BF16, 0, true},
+                                     {KN_F64, 0, true},   {KN_I32, 0, false}, {KN_F32, INFINITY, false},
+                                     {KN_F32, NAN, false}};
+    static const int ways[] = {KNI_CONV_BY_DIRECT, KNI_CONV_BY_TILED};
+    int64_t n = 0;
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+            for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+                /* Every shape in f32; the other dtypes and values go through some of them. */
+                if (i > 0 && (k + i + w) % 9) continue;
+                if (check_part(n++, 6)) compare(&shapes[k], ways[w], &all[i]);
+            }
+}
+
+/* What was forced is what ran. */
+static void runs_what_was_forced(void)
+{
+    const conditions c = {.dtype = KN_I16};
+    const int tiled = count_kernels(TILED), direct = count_kernels(DIRECT);
+    compare(&shapes[0], KNI_CONV_BY_TILED, &c);
+    CHECK(count_kernels(TILED) == tiled + 3 && count_kernels(DIRECT) == direct);
+    compare(&shapes[0], KNI_CONV_BY_DIRECT, &c);
+    CHECK(count_kernels(DIRECT) > direct && count_kernels(TILED) < tiled + 6);
+}
+
+/* What follows a convolution is computed where it stores: one launch, with the values of single records. */
+static void joins_what_follows(void)
+{
+    kn_device fused = kn_device_open("fusion(opencl:0)"), on[2] = {exact, fused};
+    float back[2][2 * 6 * 7 * 5];
+    if (!CHECK(fused != NULL)) return;
+    for (int i = 0; i < 2; i++) {
+        kn_scope scope = kn_scope_begin();
+        const int64_t size[] = {7, 5}, taps[] = {3, 3};
+        kn_device_use(on[i]);
+        kn_tensor x = made(2, 2, 6, size, KN_F32, 1, 0, false), w = made(2, 6, 1, taps, KN_F32, 2, 0, false);
+        kn_tensor other = made(2, 2, 6, size, KN_F32, 3, 0, false),
+                  bias = kn_keep(kn_arange(0, 6, 1, KN_F32));
+        CHECK(kn_sync(on[i]) == KN_OK);
+        const uint64_t launches = gpu->launches;
+        kn_tensor y = kn_conv2d(x, w, bias, &(kn_conv2d_args){.padding = {1, 1}, .groups = 6});
+        CHECK(kn_read(kn_keep(kn_relu(kn_add(y, other))), back[i], sizeof back[i]) == KN_OK);
+        CHECK(gpu->launches - launches == (uint64_t)i);
+        kn_scope_end(scope, KN_NONE);
+    }
+    CHECK(!memcmp(back[0], back[1], sizeof back[0]));
+}
+
+/* Ways by name; another text says nothing. */
+static void ways_by_name(void)
+{
+    CHECK(kni_gpu_conv_way(NULL) == KNI_CONV_BY_ANY && kni_gpu_conv_way("directly") == KNI_CONV_BY_ANY);
+    CHECK(kni_gpu_conv_way("direct") == KNI_CONV_BY_DIRECT && kni_gpu_conv_way("tiled") == KNI_CONV_BY_TILED);
+    CHECK(kni_gpu_conv_way("library") == KNI_CONV_BY_LIBRARY);
+}
+
+/* The way that is taken by itself: groups of few outputs without tiles, also where a library would do; others not. */
+static void chooses(void)
+{
+    static const struct {
+        int64_t channels, outs, positions;
+        bool direct;
+    } cases[] = {{1, 1, 1000, true},   {1, 4, 1000, true},  {4, 4, 1000, true},     {4, 8, 1000, true},
+                 {3, 32, 1000, false}, {8, 8, 1000, false}, {64, 3, 1 << 20, true}, {64, 3, 4, false}};
+    for (int i = 0; i < KNI_COUNT(cases); i++) {
+        const kni_conv_shape c = {.what = KNI_CONV_FORWARD,
+                                  .dtype = KN_F32,
+                                  .axes = 1,
+                                  .images = 1,
+                                  .groups = 2,
+                                  .channels = cases[i].channels,
+                                  .outs = cases[i].outs,
+                                  .x_size = {1, 1, cases[i].positions},
+                                  .y_size = {1, 1, cases[i].positions},
+                                  .kernel = {1, 1, 3},
+                                  .stride = {1, 1, 1},
+                                  .dilation = {1, 1, 1}};
+        if (!CHECK(kni_gpu_conv_wants_direct(gpu, &c) == cases[i].direct)) printf("  case %d\n", i);
+    }
+}
+
+int main(void)
+{
+    setenv("KN_OPENCL_OPTIONS", "-cl-opt-disable", 0);
+    exact = kn_device_open("ref");
+    device = kn_device_open("opencl:0");
+    if (!device) {
+        check_skip("no OpenCL device");
+        return check_report();
+    }
+    gpu = (kni_gpu *)(void *)kni_opencl_open("0", NULL, 0);
+    if (!CHECK(exact && gpu)) return check_report();
+    each_way();
+    runs_what_was_forced();
+    joins_what_follows();
+    ways_by_name();
+    chooses();
+    kn_device_use(NULL);
+    CHECK(kn_shutdown() == 0);
+    return check_report();
+}
