@@ -4,7 +4,6 @@
 #include "backend/cpu/matmul_run.h"
 #include "backend/cpu/product_tail.h"
 #include "backend/host/host.h"
-#include "core/made_forms.h"
 #include "core/strided_copy.h"
 #include "ops/native.h"
 
@@ -63,7 +62,7 @@ static kn_status run_linear_product(const kn_record *r, const kni_product_tail *
                        .finish = kni_product_bounds(tail),
                        .reproducible = kni_reproducible()};
     kni_gemm_packed packed;
-    if (kni_form_used(w->storage) && kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col))
+    if (kni_gemm_keeps_b(w, g.m) && kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col))
         g.b_packed = &packed;
     bool good = kni_gemm(&g);
     kni_host_unborrow(&rows);
