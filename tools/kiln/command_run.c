@@ -134,7 +134,7 @@ static int run_parts(job *j)
     }
     for (int32_t k = 0; k < j->n_out && !code; k++) {
         j->out[k] = kn_keep(kn_rank(parts[k * n]) > 0 ? kn_concat(parts + k * n, (int32_t)n, 0)
-                                               : kn_stack(parts + k * n, (int32_t)n, 0));
+                                                      : kn_stack(parts + k * n, (int32_t)n, 0));
         if (!kn_ok(j->out[k])) code = kiln_run_failed();
     }
     free(parts);
