@@ -397,6 +397,10 @@ kn_backend *kni_gpu_open(kni_driver *driver)
                               .run_group = run_group,
                               .follows = kni_gpu_follows,
                               .trim = trim};
+    if (driver->fetch_begin) {
+        g->backend.read_begin = kni_gpu_read_begin;
+        g->backend.read_ready = kni_gpu_read_ready;
+    }
     /* Launches that are measured one by one are not recorded. */
     if (driver->record_begin && !driver->profiling) {
         g->backend.plan_begin = plan_begin;
