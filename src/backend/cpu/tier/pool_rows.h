@@ -116,7 +116,7 @@ static void max_of_four(T *restrict y, const T *restrict a, const T *restrict b,
         y[o] = larger(larger(a[2 * o], a[2 * o + 1]), larger(b[2 * o], b[2 * o + 1]));
 }
 
-void NAME(kni_pool_max)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
+void NAME(kni_pool_max)(const kni_pool_plan *p, const void *plane, void *y, void *at, int64_t begin,
                         int64_t end)
 {
     T row[KNI_POOL_STRIP];
@@ -137,7 +137,7 @@ void NAME(kni_pool_max)(const kni_pool_plan *p, const void *plane, void *y, int6
     }
 }
 
-void NAME(kni_pool_mean)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
+void NAME(kni_pool_mean)(const kni_pool_plan *p, const void *plane, void *y, void *at, int64_t begin,
                          int64_t end)
 {
     T row[KNI_POOL_STRIP];
@@ -171,14 +171,38 @@ static inline void clip(const kni_pool_plan *p, int axis, int64_t begin, int64_t
 
 enum { AT_PART = 64 };
 
+static inline void put_place(void *at, int bytes, int64_t o, int64_t place)
+{
+    if (bytes == 2)
+        ((uint16_t *)at)[o] = (uint16_t)place;
+    else if (bytes == 4)
+        ((int32_t *)at)[o] = (int32_t)place;
+    else
+        ((int64_t *)at)[o] = place;
+}
+
+/* at[first + o] = corner + o stride + best[o]. */
+static void put_places(void *at, int bytes, int64_t first, int64_t n, int64_t corner, int64_t stride,
+                       const int32_t *best)
+{
+    uint16_t *two = (uint16_t *)at + first;
+    int32_t *four = (int32_t *)at + first;
+    int64_t *eight = (int64_t *)at + first;
+    if (bytes == 2)
+        for (int64_t o = 0; o < n; o++) two[o] = (uint16_t)(corner + o * stride + best[o]);
+    else if (bytes == 4)
+        for (int64_t o = 0; o < n; o++) four[o] = (int32_t)(corner + o * stride + best[o]);
+    else
+        for (int64_t o = 0; o < n; o++) eight[o] = corner + o * stride + best[o];
+}
+
 /* n <= AT_PART windows that lie inside of the plane, side by side from element `corner` on: all of them take their next element before
    any takes the one after, which leaves no choice to predictors. Called with constant strides where that pays. */
 static inline __attribute__((always_inline)) void at_part(const T *restrict x, T *restrict y,
-                                                          int64_t *restrict at, int64_t n, int64_t corner,
+                                                          int32_t *restrict best, int64_t n, int64_t corner,
                                                           int64_t width, int64_t stride, int64_t rows,
                                                           int64_t columns)
 {
-    int32_t best[AT_PART];
     T most[AT_PART];
     for (int64_t o = 0; o < n; o++) {
         best[o] = 0;
@@ -195,25 +219,24 @@ static inline __attribute__((always_inline)) void at_part(const T *restrict x, T
                 most[o] = take ? v : most[o];
             }
         }
-    for (int64_t o = 0; o < n; o++) {
-        y[o] = most[o];
-        at[o] = corner + o * stride + best[o];
-    }
+    for (int64_t o = 0; o < n; o++) y[o] = most[o];
 }
 
 /* Results first .. last - 1 of a line, whose windows of `rows` rows lie inside from element `corner` on. */
-static void at_inside(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t first, int64_t last,
+static void at_inside(const kni_pool_plan *p, const T *x, T *y, void *at, int64_t first, int64_t last,
                       int64_t corner, int64_t rows)
 {
+    int32_t best[AT_PART];
     const int64_t stride = p->stride[2], width = p->sx[2], columns = p->window[2];
     for (int64_t o = first; o < last; o += AT_PART) {
         const int64_t n = last - o < AT_PART ? last - o : AT_PART, from = corner + (o - first) * stride;
         if (stride == 1)
-            at_part(x, y + o, at + o, n, from, width, 1, rows, columns);
+            at_part(x, y + o, best, n, from, width, 1, rows, columns);
         else if (stride == 2)
-            at_part(x, y + o, at + o, n, from, width, 2, rows, columns);
+            at_part(x, y + o, best, n, from, width, 2, rows, columns);
         else
-            at_part(x, y + o, at + o, n, from, width, stride, rows, columns);
+            at_part(x, y + o, best, n, from, width, stride, rows, columns);
+        put_places(at, p->place_bytes, o, n, from, stride, best);
     }
 }
 
@@ -225,7 +248,7 @@ static int is_flat(const kni_pool_plan *p)
 }
 
 /* Results first .. last - 1 of a line, one window after the other. No window is without elements. */
-static void at_windows(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t line, int64_t first,
+static void at_windows(const kni_pool_plan *p, const T *x, T *y, void *at, int64_t line, int64_t first,
                        int64_t last)
 {
     const int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
@@ -250,12 +273,12 @@ static void at_windows(const kni_pool_plan *p, const T *x, T *y, int64_t *at, in
                 }
             }
         y[o] = most;
-        at[o] = best;
+        put_place(at, p->place_bytes, o, best);
     }
 }
 
 /* Values and positions. */
-void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
+void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, void *at, int64_t begin,
                        int64_t end)
 {
     /* Windows from `low` on and before `high` lie between the first and the last column. */
@@ -266,7 +289,8 @@ void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64
     if (!is_flat(p) || high < low) low = high = 0;
     for (int64_t line = begin; line < end; line++) {
         T *values = (T *)y + line * p->sy[2];
-        int64_t *places = at + line * p->sy[2], f1, l1;
+        char *places = (char *)at + line * p->sy[2] * p->place_bytes;
+        int64_t f1, l1;
         const int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
         clip(p, 1, b1, &f1, &l1);
         at_windows(p, plane, values, places, line, 0, low);
