@@ -66,6 +66,23 @@ def gradients_of_max(g):
         g.add("adaptive_max_pool_grad", [g.values(*z.shape), g.literal(places.tolist(), dtype=at)], dtypes=FLOATS, grad=[0],
               attrs=dict(size=size, input=list(x[-axes:])), large=False,
               expect=lambda dy, _, x=image, z=z: torch.autograd.grad(z, x, dy, retain_graph=True, create_graph=True)[0])
+
+    def put(dy, at, size):
+        planes = torch.zeros(*dy.shape[:2], math.prod(size), dtype=dy.dtype)
+        return planes.scatter_add(2, at.flatten(2), dy.flatten(2)).reshape(*dy.shape[:2], *size)
+
+    # All windows hold the whole plane, so that any position may be a window's.
+    for size in ([5], [3, 5], [2, 3, 4]):
+        axes, windows = len(size), [2 * n - 1 for n in size]
+        plane = math.prod(size) - 1
+        attrs = dict(axes=axes, window=windows, stride=[1] * axes, padding=[n - 1 for n in size], size=size)
+        large = (33, 130, *size)
+        g.add("max_pool_grad", [g.values(2, 3, *size), g.ints(2, 3, *size, low=0, high=plane, dtype="i64")], dtypes=FLOATS,
+              attrs=attrs, grad=[0], large=[large, large], name="whole", expect=lambda dy, at, s=size: put(dy, at, s))
+        one = [2, 3] + [1] * axes
+        large = (70, 130, *[1] * axes)
+        g.add("adaptive_max_pool_grad", [g.values(*one), g.ints(*one, low=0, high=plane, dtype="i32")], dtypes=FLOATS, grad=[0],
+              attrs=dict(size=[1] * axes, input=size), large=[large, large], name="whole", expect=lambda dy, at, s=size: put(dy, at, s))
     dy, at = g.values(1, 2, 3, 3), g.ints(1, 2, 3, 3, low=0, high=3, dtype="i64")
     attrs = {"axes": 2, "window": [2, 2], "size": [6, 6]}
     g.error("max_pool_grad", [dy, g.ints(1, 2, 3, low=0, high=3, dtype="i64")], attrs=attrs, status="shape", text="one for each")
