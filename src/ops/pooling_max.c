@@ -41,6 +41,8 @@ static kn_status infer_max_pool(kni_infer *c)
     return KN_OK;
 }
 
+/* Positions that lie in no window of theirs, which max_pool never gives, read and write nothing outside; what they add is not
+   promised. */
 static kn_status infer_max_pool_grad(kni_infer *c)
 {
     kn_status s = kni_infer_dtype(c, 0, c->row->dtypes);
