@@ -89,8 +89,7 @@ static char *real_path(kni_model_reader *r, const char *location)
 #ifndef __wasi__
     char *folder = realpath(r->folder, NULL), *real = realpath(path, NULL);
     int reason = errno;
-    bool inside =
-        folder && real && (is_inside(real, folder, strlen(folder)) || is_beside_model(r, real));
+    bool inside = folder && real && (is_inside(real, folder, strlen(folder)) || is_beside_model(r, real));
     free(path);
     free(folder);
     if (inside) return real;
