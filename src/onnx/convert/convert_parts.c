@@ -60,10 +60,35 @@ static kni_extent start_of(kni_conversion *c, kni_extent start, kni_extent size,
     return kni_extent_max(c, kni_extent_add(c, start, size), KNI_EXTENT(0));
 }
 
+/* Places that a program knows only when it runs, as those of a loop's trip, with an end at a fixed distance, x[i:i + 3]: a window of so
+   many elements, which lies inside of the axis, else the program fails. KNI_ABSENT: it is something else. */
+static kni_datum window_of(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in)
+{
+    enum { MOST = 4096 };
+    int64_t length = 0, n_axes = 0, n_steps = 0, axis = 0, step = 1;
+    if (kni_runs_now(c) || node->version < 10 || !kni_is_given(in[1]) || !kni_is_given(in[2]) ||
+        kni_is_known(c, in[1]) || kni_is_known(c, in[2]) || kni_rank_of(c, in[1]) != 1 ||
+        !kni_extent_is(kni_extent_of(c, in[1], 0), 1) ||
+        !kni_known_distance(c, node->in[1], node->in[2], &length) || length < 1 || length > MOST)
+        return KNI_ABSENT;
+    const int64_t *axes = kni_is_given(in[3]) ? kni_known_ints(c, in[3], "the axes", &n_axes) : &axis;
+    const int64_t *steps = kni_is_given(in[4]) ? kni_known_ints(c, in[4], "the steps", &n_steps) : &step;
+    if (kni_convert_failed(c) || n_axes > 1 || n_steps > 1 || *steps != 1) return KNI_ABSENT;
+    int64_t *places = kni_convert_memory(c, (size_t)length, sizeof *places);
+    for (int64_t i = 0; places && i < length; i++) places[i] = i;
+    if (!places) return KNI_ABSENT;
+    kni_datum index = kni_cast_to(c, in[1], KN_I64);
+    if (length > 1) index = kni_emit2(c, "add", index, kni_constant(c, places, KN_I64, &length, 1));
+    return kni_emit(c, "take", KNI_LIST(in[0], index),
+                    KNI_GIVE(KNI_WHOLE("axis", kni_axis_of(c, in[0], *axes))));
+}
+
 void kni_convert_slice(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     slices s;
+    out[0] = window_of(c, node, in);
+    if (kni_is_given(out[0]) || kni_convert_failed(c)) return;
     kni_extent sizes[KN_MAX_RANK], starts[KN_MAX_RANK], stops[KN_MAX_RANK], steps[KN_MAX_RANK];
     int32_t rank = kni_extents_of(c, in[0], sizes);
     if (!slices_of(c, node, in, &s)) return;
