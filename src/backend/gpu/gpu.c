@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* recursive locks */
 #endif
+#include "backend/gpu/gpu_attention.h"
 #include "backend/gpu/gpu_conv.h"
 #include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
@@ -376,6 +377,7 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     const char *tf32 = kni_environment("KN_TF32");
     g->tf32 = tf32 && !strcmp(tf32, "on");
     g->convolutions = kni_gpu_conv_way(kni_environment("KN_CONV"));
+    g->attention = kni_gpu_attention_way(kni_environment("KN_ATTENTION"));
     g->limit = bytes_from_environment("KN_DEVICE_MEMORY");
     const char *pool = kni_environment("KN_DEVICE_POOL");
     g->exact = pool && !strcmp(pool, "off");
