@@ -69,10 +69,23 @@ static void make_scores(kni_attend *a, const tile *t, const kni_ir_id *cells, kn
     }
 }
 
-/* What each weight is multiplied by: 0 where it is dropped. Element e of all scores draws word e mod 4 of block counter + e / 4. */
-static void make_factors(kni_attend *a, const tile *t, kni_ir_id *factors)
+/* The key that weights draw by, from the generator's block `counter`. */
+static kni_ir_id draw_key(kni_attend *a)
+{
+    kni_ir_id halves[2];
+    for (int i = 0; i < 2; i++)
+        halves[i] = kni_ir_philox(a->b, kni_ir_param_value(a->b, a->wholes[KNI_ATTEND_KEY]),
+                                  kni_ir_param_value(a->b, a->wholes[KNI_ATTEND_COUNTER]),
+                                  kni_ir_whole(a->b, KN_I64, i));
+    kni_ir_id high = kni_ir_word(a->b, "shl", halves[1], kni_ir_whole(a->b, KN_I64, 32));
+    return kni_ir_word(a->b, "or", high, halves[0]);
+}
+
+/* Which weights are kept. Element e of all draws word e mod 4 of block e / 4. */
+static void make_kept(kni_attend *a, const tile *t, kni_ir_id *kept)
 {
     kni_ir_builder *b = a->b;
+    kni_ir_id draws_by = draw_key(a);
     kni_ir_id keys = kni_ir_param_value(b, a->wholes[KNI_ATTEND_KEY_COUNT]);
     kni_ir_id queries = kni_ir_param_value(b, a->wholes[KNI_ATTEND_QUERY_COUNT]);
     kni_ir_id heads = kni_ir_param_value(b, a->wholes[KNI_ATTEND_HEADS]);
@@ -83,12 +96,14 @@ static void make_factors(kni_attend *a, const tile *t, kni_ir_id *factors)
         kni_ir_id key = kni_ir_cast(b, key_of(a, t, c / B, c % B), KN_I64);
         kni_ir_id e = add(a, mul(a, add(a, lines, query), keys), key);
         kni_ir_id block = kni_ir_word(b, "shr", e, kni_ir_whole(b, KN_I64, 2));
-        block = add(a, block, kni_ir_param_value(b, a->wholes[KNI_ATTEND_COUNTER]));
-        kni_ir_id drawn = kni_ir_philox(b, kni_ir_param_value(b, a->wholes[KNI_ATTEND_KEY]), block,
-                                        kni_ir_word(b, "and", e, kni_ir_whole(b, KN_I64, 3)));
-        kni_ir_id kept = kni_ir_word(b, "ge", drawn, kni_ir_param_value(b, a->wholes[KNI_ATTEND_THRESHOLD]));
-        factors[c] = kni_ir_select(b, kept, kni_attend_factor(a, KNI_ATTEND_KEPT), real(a, 0));
+        kni_ir_id drawn = kni_ir_philox(b, draws_by, block, kni_ir_word(b, "and", e, kni_ir_whole(b, KN_I64, 3)));
+        kept[c] = kni_ir_word(b, "ge", drawn, kni_ir_param_value(b, a->wholes[KNI_ATTEND_THRESHOLD]));
     }
+}
+
+static kni_ir_id drop(kni_attend *a, kni_ir_id kept, kni_ir_id x)
+{
+    return kni_ir_select(a->b, kept, mul(a, x, kni_attend_factor(a, KNI_ATTEND_KEPT)), real(a, 0));
 }
 
 /* ---- where a workgroup works */
@@ -218,7 +233,7 @@ static kni_ir_id or_zero(kni_attend *a, kni_ir_id top)
 /* Takes in a tile of scores; what is held are its weights below the new tops. */
 static void take_in(kni_attend *a, const tile *t, online *o, const kni_ir_id *scores)
 {
-    kni_ir_id tops[B], weights[CELLS], factors[CELLS];
+    kni_ir_id tops[B], weights[CELLS], kept[CELLS];
     const int chunks = a->s->value_chunks;
     for (int i = 0; i < B; i++) {
         tops[i] = get(a, o->top[i]);
@@ -244,8 +259,8 @@ static void take_in(kni_attend *a, const tile *t, online *o, const kni_ir_id *sc
             }
     }
     if (a->s->drops) {
-        make_factors(a, t, factors);
-        for (int c = 0; c < CELLS; c++) weights[c] = mul(a, weights[c], factors[c]);
+        make_kept(a, t, kept);
+        for (int c = 0; c < CELLS; c++) weights[c] = drop(a, kept[c], weights[c]);
     }
     kni_attend_hold(a, weights);
 }
@@ -303,7 +318,7 @@ typedef struct slopes {
 static void make_slopes(kni_attend *a, const tile *t, const kni_ir_id logs[B], const kni_ir_id dots[B], bool plain,
                         slopes *to)
 {
-    kni_ir_id cells[CELLS], along[CELLS], scores[CELLS], factors[CELLS];
+    kni_ir_id cells[CELLS], along[CELLS], scores[CELLS], kept[CELLS];
     kni_attend_clear(a, cells, CELLS);
     kni_attend_clear(a, along, CELLS);
     const kni_attend_rows *left = t->turned ? &a->of_k : &a->of_q, *right = t->turned ? &a->of_q : &a->of_k;
@@ -311,12 +326,12 @@ static void make_slopes(kni_attend *a, const tile *t, const kni_ir_id logs[B], c
     left = t->turned ? &a->of_v : &a->of_dy, right = t->turned ? &a->of_dy : &a->of_v;
     kni_attend_multiply(a, left, t->turned ? t->key : t->query, right, t->turned ? t->query : t->key, along);
     make_scores(a, t, cells, scores, to->caps);
-    if (a->s->drops) make_factors(a, t, factors);
+    if (a->s->drops) make_kept(a, t, kept);
     for (int c = 0; c < CELLS; c++) {
         const int row = t->turned ? c % B : c / B;
         kni_ir_id p = kni_attend_power(a, sub(a, scores[c], logs[row])), dp = get(a, along[c]);
-        if (a->s->drops) dp = mul(a, dp, factors[c]);
-        to->weights[c] = a->s->drops ? mul(a, p, factors[c]) : p;
+        if (a->s->drops) dp = drop(a, kept[c], dp);
+        to->weights[c] = a->s->drops ? drop(a, kept[c], p) : p;
         to->scores[c] = mul(a, p, dots ? sub(a, dp, dots[row]) : dp);
         to->all[c] = p;
         if (a->s->capped && !plain) to->scores[c] = mul(a, to->scores[c], to->caps[c]);

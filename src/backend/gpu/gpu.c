@@ -106,7 +106,7 @@ static bool lacks_f64(const kn_record *r)
     return false;
 }
 
-/* *scheduled: its schedule alone was launched. */
+/* *scheduled: its schedule alone was launched, or kernels that say likewise where their numbers come from. */
 static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
 {
     const kn_op *row = r->row;
@@ -121,7 +121,7 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
     if (g->driver->profiling) kni_gpu_label(g, &r, 1);
     bool product = row->kind == KNI_CONTRACTION;
     s = product ? kni_gpu_native(g, r) : kni_gpu_scheduled(g, r);
-    *scheduled = !product && s == KN_OK;
+    *scheduled = s == KN_OK && (!product || row->flags & KNI_FLAG_RANDOM);
     if (s == KN_ERROR_UNSUPPORTED) s = product ? kni_gpu_scheduled(g, r) : kni_gpu_native(g, r);
     if (s != KN_ERROR_UNSUPPORTED) return s;
     /* Lowering rounds to 16 bits between its steps where the reference kernel does not. */

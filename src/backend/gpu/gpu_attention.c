@@ -3,7 +3,6 @@
 #include "backend/gpu/gpu_attention.h"
 #include "core/platform.h"
 #include "core/reproducible.h"
-#include "ops/attention.h"
 #include <string.h>
 
 enum { Q = KNI_ATTENTION_Q, K = KNI_ATTENTION_K, V = KNI_ATTENTION_V, DY = KNI_ATTENTION_DY };
@@ -33,7 +32,7 @@ static void describe(const kn_record *r, bool gradient, kni_gpu_attention *a)
     a->masked = mask_of(a) != NULL;
     a->biased = bias_of(a) != NULL;
     a->wants_bias = gradient && given->wants_bias;
-    a->softcap = given->softcap;
+    a->attributes = given;
     a->p = (kni_attention){.dtype = kni_in(r, Q)->type.dtype,
                            .batch = z.batch,
                            .heads = z.heads,
@@ -60,7 +59,8 @@ static const char *unfit_for_library(const kni_gpu *g, const kni_gpu_attention *
     if (!d->attention || (a->gradient && !d->attention_grad)) return "the device has no library for it";
     if (!kni_is_half(a->p.dtype)) return "libraries take 16 bits alone";
     if (a->masked || a->biased) return "libraries take neither mask nor bias";
-    if (a->softcap > 0) return "libraries have no soft cap";
+    if (a->attributes->softcap > 0) return "libraries have no soft cap";
+    if (a->attributes->dropout > 0) return "libraries draw other numbers";
     /* They add up dq in no fixed order. */
     if (a->gradient && kni_reproducible()) return "results must be reproducible";
     return NULL;
@@ -88,7 +88,7 @@ static void tell(kni_gpu *g, const kni_gpu_attention *a, const char *way, const 
     const kni_attention *p = &a->p;
     const char *wanted = kni_environment("KN_FUSION_LOG");
     if (!wanted || !*wanted || !strcmp(wanted, "0")) return;
-    const int64_t facts[] = {a->gradient, a->masked,   a->biased,  a->wants_bias, a->softcap > 0, p->dtype,
+    const int64_t facts[] = {a->gradient, a->masked,   a->biased,  a->wants_bias, a->attributes->softcap > 0, a->attributes->dropout > 0, p->dtype,
                              p->batch,    p->heads,    p->key_heads, p->queries,  p->keys,        p->size,
                              p->value_size, p->causal, way[0]};
     const uint64_t key = kni_gpu_hash(facts, sizeof facts);
@@ -96,10 +96,10 @@ static void tell(kni_gpu *g, const kni_gpu_attention *a, const char *way, const 
         if (g->told[i] == key) return;
     g->told[g->n_told++ % KNI_COUNT(g->told)] = key;
     kni_log(KN_LOG_INFO,
-            "%s: %s %T [%D, %D of %D, %D x %D, %D and %D]%s%s%s%s: %s%s%s", g->driver->name,
+            "%s: %s %T [%D, %D of %D, %D x %D, %D and %D]%s%s%s%s%s: %s%s%s", g->driver->name,
             a->gradient ? "attention_grad" : "attention", p->dtype, p->batch, p->heads, p->key_heads, p->queries,
             p->keys, p->size, p->value_size, p->causal ? ", causal" : "", a->masked ? ", mask" : "",
-            a->biased ? ", bias" : "", a->softcap > 0 ? ", soft cap" : "", way, why ? ", since " : "",
+            a->biased ? ", bias" : "", a->attributes->softcap > 0 ? ", soft cap" : "", a->attributes->dropout > 0 ? ", dropout" : "", way, why ? ", since " : "",
             why ? why : "");
 }
 
@@ -173,13 +173,13 @@ static kni_place first_of(const kni_tensor *y)
 
 static int64_t address(const kni_place *at) { return (int64_t)(uintptr_t)at->memory; }
 
-/* The logarithms of the forward pass belong to these operands, and no others. */
+/* The logarithms of the forward pass belong to these operands, and no others; dropout does not change them. */
 static uint64_t key_of(const kni_gpu_attention *a)
 {
     const kni_attention *p = &a->p;
     int64_t numbers[2];
-    memcpy(&numbers[0], &p->scale, sizeof p->scale);
-    memcpy(&numbers[1], &a->softcap, sizeof a->softcap);
+    memcpy(&numbers[0], &p->scale, sizeof numbers[0]);
+    memcpy(&numbers[1], &a->attributes->softcap, sizeof numbers[1]);
     const int64_t facts[] = {address(&p->q),
                              p->q.offset,
                              address(&p->k),

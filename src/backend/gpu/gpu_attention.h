@@ -4,6 +4,7 @@
 #define KNI_GPU_ATTENTION_H
 
 #include "backend/gpu/product.h"
+#include "ops/attention.h"
 
 /* How attention is made: as what it is decides, or one way wherever it can make it. */
 enum { KNI_ATTENTION_BY_ANY, KNI_ATTENTION_BY_LOWERING, KNI_ATTENTION_BY_TILES, KNI_ATTENTION_BY_LIBRARY };
@@ -32,7 +33,7 @@ typedef struct kni_gpu_attention {
     int64_t mask_steps[4], bias_steps[4];
     kni_gpu_block *again[2]; /* a result and numbers of rows that were made once more */
     kni_gpu_block *out, *rows; /* the forward pass's */
-    double softcap;
+    const kni_attention_attributes *attributes;
     kni_attention p;
 } kni_gpu_attention;
 

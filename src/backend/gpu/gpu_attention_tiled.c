@@ -1,6 +1,8 @@
 /* Attention by tiled kernels: which records they take, how the work is cut, and the launches. */
 #include "backend/gpu/attention_kernel.h"
 #include "backend/gpu/gpu_attention.h"
+#include "backend/gpu/gpu_recording.h"
+#include <stddef.h>
 #include <string.h>
 
 enum { FEW_QUERIES = 4, MANY_KEYS = 512 };
@@ -91,7 +93,8 @@ static kni_attend_signature sign(const kni_gpu *g, const kni_gpu_attention *a, i
     s.causal = p->causal;
     s.masked = a->masked;
     s.biased = a->biased;
-    s.capped = a->softcap > 0;
+    s.capped = a->attributes->softcap > 0;
+    s.drops = a->attributes->dropout > 0;
     s.summed = pass == KNI_ATTEND_QUERIES && kni_is_half(p->dtype);
     return s;
 }
@@ -116,11 +119,12 @@ static void give_operand(launch *l, const kni_gpu_attention *a, int which, const
     if (a->blocks[which]) give(l, a->blocks[which], place->offset);
 }
 
-static uint32_t put_params(const kni_gpu_attention *a, const launch *l, uint8_t *params)
+static void put_params(const kni_gpu_attention *a, const launch *l, uint8_t *params)
 {
     const kni_attention *p = &a->p;
     int64_t whole[KNI_ATTEND_WHOLES] = {p->batch, p->heads, p->key_heads, p->queries, p->keys, p->size, p->value_size};
-    const float reals[KNI_ATTEND_REALS] = {(float)p->scale, (float)a->softcap, 1};
+    const float reals[KNI_ATTEND_REALS] = {(float)p->scale, (float)a->attributes->softcap,
+                                         (float)kni_attention_kept(a->attributes)};
     const int64_t count = 0;
     memcpy(whole + KNI_ATTEND_Q_STEPS, p->q_steps, sizeof p->q_steps);
     memcpy(whole + KNI_ATTEND_K_STEPS, p->k_steps, sizeof p->k_steps);
@@ -128,6 +132,9 @@ static uint32_t put_params(const kni_gpu_attention *a, const launch *l, uint8_t 
     memcpy(whole + KNI_ATTEND_DY_STEPS, p->dy_steps, sizeof p->dy_steps);
     memcpy(whole + KNI_ATTEND_MASK_STEPS, a->mask_steps, sizeof a->mask_steps);
     memcpy(whole + KNI_ATTEND_BIAS_STEPS, a->bias_steps, sizeof a->bias_steps);
+    whole[KNI_ATTEND_THRESHOLD] = kni_attention_threshold(a->attributes);
+    whole[KNI_ATTEND_KEY] = a->attributes->key;
+    whole[KNI_ATTEND_COUNTER] = a->attributes->counter;
     uint32_t n = 0;
 #define PUT(from, bytes) (memcpy(params + n, from, bytes), n += (uint32_t)(bytes))
     PUT(&count, sizeof count);
@@ -135,7 +142,25 @@ static uint32_t put_params(const kni_gpu_attention *a, const launch *l, uint8_t 
     PUT(whole, sizeof whole);
     PUT(reals, sizeof reals);
 #undef PUT
-    return n;
+}
+
+static uint16_t place_of_whole(const launch *l, int which)
+{
+    return (uint16_t)((1 + l->n + which) * (int)sizeof(int64_t));
+}
+
+/* Replays draw other numbers. */
+static void tell_sources(kni_gpu *g, const launch *l)
+{
+    const kni_sched_source sources[2] = {{.kind = KNI_SOURCE_WHOLE,
+                                          .dtype = KN_I64,
+                                          .index = offsetof(kni_attention_attributes, key),
+                                          .at = place_of_whole(l, KNI_ATTEND_KEY)},
+                                         {.kind = KNI_SOURCE_WHOLE,
+                                          .dtype = KN_I64,
+                                          .index = offsetof(kni_attention_attributes, counter),
+                                          .at = place_of_whole(l, KNI_ATTEND_COUNTER)}};
+    kni_gpu_recording_numbers(g, sources, l->s.drops ? 2 : 0);
 }
 
 static kn_status run(kni_gpu *g, const kni_gpu_attention *a, const launch *l, int64_t groups)
@@ -147,9 +172,11 @@ static kn_status run(kni_gpu *g, const kni_gpu_attention *a, const launch *l, in
     if (!k) k = kni_gpu_add(g, &l->s, sizeof l->s, kni_attend_build(&l->s, &target));
     if (!k) return kni_latest_code();
     memset(params, 0, sizeof params);
-    (void)put_params(a, l, params);
+    put_params(a, l, params);
     kni_launch_shape shape = {{(uint32_t)groups, 1, 1}, k->workgroup, 0};
-    return kni_gpu_launch(g, k, &shape, l->blocks, (uint32_t)l->n, -1, params);
+    kn_status s = kni_gpu_launch(g, k, &shape, l->blocks, (uint32_t)l->n, -1, params);
+    if (s == KN_OK && g->recording) tell_sources(g, l);
+    return s;
 }
 
 static void give_operands(launch *l, const kni_gpu_attention *a)
