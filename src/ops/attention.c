@@ -11,8 +11,8 @@
 #include "ops/native.h"
 #include "ops/record.h"
 
-extern const kni_native kni_cpu_attention, kni_cpu_attention_grad, kni_cpu_attention_dropout,
-    kni_cpu_attention_dropout_grad;
+extern const kni_native kni_cpu_attention, kni_cpu_attention_grad, kni_cpu_dropout_attention,
+    kni_cpu_dropout_attention_grad;
 
 static const kn_attribute attention_schema[] = {
     KNI_ATTR(kni_attention_attributes, scale, KNI_ATTR_REAL, KNI_STATIC),
@@ -331,20 +331,20 @@ OP(attention_grad, .doc = "the gradients of attention by q, k, v and, where want
    .tolerance = {16, 1}, .schema = gradient_schema, .attribute_bytes = sizeof(kni_attention_attributes),
    .infer = infer_attention_grad, .lower = lower_attention_grad, .native = &kni_cpu_attention_grad)
 
-OP(attention_dropout,
+OP(dropout_attention,
    .doc = "y = d(softmax(scale q k' + bias)) v, where d drops weights and divides the others by 1 - dropout",
    .min_in = 3, .max_in = 5, .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS,
    .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = dropout_schema,
    .attribute_bytes = sizeof(kni_attention_attributes), .autocast = KNI_AUTOCAST_NARROW,
    .infer = infer_attention, .flags = KNI_FLAG_RANDOM, .lower = lower_attention,
-   .native = &kni_cpu_attention_dropout)
+   .native = &kni_cpu_dropout_attention)
 
-OP(attention_dropout_grad,
-   .doc = "the gradients of attention_dropout by q, k, v and, where wanted, the bias", .min_in = 4,
+OP(dropout_attention_grad,
+   .doc = "the gradients of dropout_attention by q, k, v and, where wanted, the bias", .min_in = 4,
    .max_in = 7, .n_out = 4, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
    .tolerance = {16, 1}, .schema = dropout_gradient_schema,
    .attribute_bytes = sizeof(kni_attention_attributes), .infer = infer_attention_grad,
-   .flags = KNI_FLAG_RANDOM, .lower = lower_attention_grad, .native = &kni_cpu_attention_dropout_grad)
+   .flags = KNI_FLAG_RANDOM, .lower = lower_attention_grad, .native = &kni_cpu_dropout_attention_grad)
 
 static kn_status differentiate(kni_vjp *v, const kn_op *gradient)
 {
@@ -362,7 +362,7 @@ static kn_status differentiate(kni_vjp *v, const kn_op *gradient)
 }
 
 GRADIENT(attention) { return differentiate(v, &kni_op_attention_grad); }
-GRADIENT(attention_dropout) { return differentiate(v, &kni_op_attention_dropout_grad); }
+GRADIENT(dropout_attention) { return differentiate(v, &kni_op_dropout_attention_grad); }
 
 /* ---- the public function */
 
@@ -423,7 +423,7 @@ static kn_tensor attend_with_dropout(kn_tensor *in, kni_attention_attributes *a,
     a->dropout = p;
     a->key = (int64_t)kni_rng_key(device);
     a->counter = (int64_t)kni_rng_reserve(device, 1);
-    return kni_call_end(call, kni_apply(&kni_op_attention_dropout, in, 5, a));
+    return kni_call_end(call, kni_apply(&kni_op_dropout_attention, in, 5, a));
 }
 
 kn_tensor kn_attention(kn_tensor q, kn_tensor k, kn_tensor v, const kn_attention_args *args)

@@ -207,4 +207,4 @@ static kn_status run_attention_grad(const kn_record *r)
 }
 
 const kni_native kni_cpu_attention_grad = {.run = run_attention_grad};
-const kni_native kni_cpu_attention_dropout_grad = {.run = run_attention_grad};
+const kni_native kni_cpu_dropout_attention_grad = {.run = run_attention_grad};

@@ -267,4 +267,4 @@ static kn_status run_attention(const kn_record *r)
 }
 
 const kni_native kni_cpu_attention = {.run = run_attention};
-const kni_native kni_cpu_attention_dropout = {.run = run_attention};
+const kni_native kni_cpu_dropout_attention = {.run = run_attention};
