@@ -344,7 +344,7 @@ def kept_weights(shape, dropout, key, counter):
     count = torch.Size(shape).numel()
     draws = [word for block in range((count + 3) // 4) for word in functional.philox(low | high << 32, block)][:count]
     kept = torch.tensor(draws, dtype=torch.int64).reshape(shape) >= int(dropout * 2**32)
-    return kept * (1 / (1 - dropout) if dropout < 1 else 0.0)
+    return kept.double() * (1 / (1 - dropout) if dropout < 1 else 0.0)
 
 
 def attend(q, k, v, mask=None, bias=None, scale=0.0, softcap=0.0, is_causal=0, dropout=0.0, key=0, counter=0, wants_bias=0):
