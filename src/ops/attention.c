@@ -112,7 +112,8 @@ static kn_status check_attention(const kni_infer *c, int mask)
     if (!(a->softcap >= 0))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "softcap is %g; it must be 0 or more", a->softcap);
     if (!(a->dropout >= 0 && a->dropout <= 1))
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "dropout is %g: the probability must be 0 to 1", a->dropout);
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "dropout is %g: the probability must be 0 to 1",
+                              a->dropout);
     const kn_dim scores[4] = {q->dims[0], q->dims[1], q->dims[2], k->dims[2]};
     const kni_type *hides = optional(c, mask), *adds = optional(c, mask + 1);
     if (hides && !kni_is_bool(hides->dtype))
@@ -299,8 +300,7 @@ static kn_status lower_attention_grad(kni_lowering *l)
     kn_dtype dtype = kn_dtype_of(l->in[0]);
     kn_tensor soft = KN_NONE, p = weights_of(&o, a, &soft);
     kn_tensor dy = kn_keep(kn_reshape(computed(l->in[3], o.dtype), o.y_rows));
-    kn_tensor dp =
-        kn_keep(dropped(kn_reshape(kn_matmul(dy, kn_transpose(o.v, -2, -1)), o.scores), a));
+    kn_tensor dp = kn_keep(dropped(kn_reshape(kn_matmul(dy, kn_transpose(o.v, -2, -1)), o.scores), a));
     kn_tensor ds = kn_mul(p, kn_sub(dp, kn_sum(kn_mul(p, dp), KN_AXES(-1), true)));
     l->out[3] = KN_NONE;
     if (a->wants_bias) {
@@ -339,10 +339,9 @@ OP(dropout_attention,
    .infer = infer_attention, .flags = KNI_FLAG_RANDOM, .lower = lower_attention,
    .native = &kni_cpu_dropout_attention)
 
-OP(dropout_attention_grad,
-   .doc = "the gradients of dropout_attention by q, k, v and, where wanted, the bias", .min_in = 4,
-   .max_in = 7, .n_out = 4, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = dropout_gradient_schema,
+OP(dropout_attention_grad, .doc = "the gradients of dropout_attention by q, k, v and, where wanted, the bias",
+   .min_in = 4, .max_in = 7, .n_out = 4, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 1}, .schema = dropout_gradient_schema,
    .attribute_bytes = sizeof(kni_attention_attributes), .infer = infer_attention_grad,
    .flags = KNI_FLAG_RANDOM, .lower = lower_attention_grad, .native = &kni_cpu_dropout_attention_grad)
 
@@ -390,7 +389,8 @@ static kn_tensor narrowed(kn_tensor x)
    replay them with new random numbers. */
 static bool in_records(kn_tensor q, kn_tensor v)
 {
-    return kn_dtype_of(q) == KN_F64 || kn_size(q, 3) > KNI_ATTENTION_MOST || kn_size(v, 3) > KNI_ATTENTION_MOST;
+    return kn_dtype_of(q) == KN_F64 || kn_size(q, 3) > KNI_ATTENTION_MOST ||
+           kn_size(v, 3) > KNI_ATTENTION_MOST;
 }
 
 static kn_tensor attend_in_records(kn_tensor *in, kni_attention_attributes *a, double p)

@@ -31,7 +31,7 @@ typedef struct run {
 } run;
 
 static int64_t room = 1 << 22;
-static bool attends; /* with dropout, between the layers */
+static bool attends;   /* with dropout, between the layers */
 static bool addresses; /* as devices with and without them are told of faults */
 
 static bool open_run(run *r, bool records)

@@ -11,7 +11,7 @@ typedef struct {
     kni_attention_job job;
     kni_heads dy, dq, dk, dv, dbias; /* dbias is summed in the compute type */
     char *memory;
-    int64_t bytes, scores; /* of a worker, and of one block of scores in it */
+    int64_t bytes, scores;      /* of a worker, and of one block of scores in it */
     int64_t batches, key_heads; /* of a task */
     int workers;
     _Atomic bool failed;
@@ -35,8 +35,8 @@ static void apply_slopes(const kni_attention_job *job, char *ds, const char *slo
     for (int64_t j = 0; j < seen; j++) ((type *)to)[j * step] += ((const type *)from)[j];
 
 /* The gradient by the scores of a block, to where the bias was added. */
-static void add_to_bias(const backward_job *w, int64_t b, int64_t h, int64_t first, int64_t rows, int64_t seen,
-                        const char *ds)
+static void add_to_bias(const backward_job *w, int64_t b, int64_t h, int64_t first, int64_t rows,
+                        int64_t seen, const char *ds)
 {
     const int64_t step = w->dbias.steps[3], element = kni_attention_element(&w->job);
     for (int64_t i = 0; i < rows; i++) {
@@ -89,7 +89,8 @@ static bool add_block(const backward_job *w, int64_t b, int64_t h, int64_t first
 static void add_key_head(backward_job *w, int64_t b, int64_t key_head, char *p)
 {
     const kni_attention_job *job = &w->job;
-    const int64_t shared = job->sizes.heads / job->sizes.key_heads, matrix = b * job->sizes.key_heads + key_head;
+    const int64_t shared = job->sizes.heads / job->sizes.key_heads,
+                  matrix = b * job->sizes.key_heads + key_head;
     const int64_t n_k = job->sizes.keys * job->sizes.size, n_v = job->sizes.keys * job->sizes.value_size,
                   element = kni_attention_element(job);
     sums s = {.apart = job->q.dtype != job->compute};
@@ -165,7 +166,8 @@ static bool in_one_task(const kn_record *r)
 {
     const kni_attention_sizes z = kni_attention_sizes_of(r);
     const kni_type *bias = &kni_in(r, 5)->type;
-    const bool shared = (bias->rank < 4 || bias->dims[0] == 1) && (bias->rank < 3 || bias->dims[bias->rank - 3] == 1);
+    const bool shared =
+        (bias->rank < 4 || bias->dims[0] == 1) && (bias->rank < 3 || bias->dims[bias->rank - 3] == 1);
     return shared && z.batch * z.key_heads > 1;
 }
 

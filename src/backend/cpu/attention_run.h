@@ -25,7 +25,7 @@ typedef struct {
     uint64_t draw_key;
     int64_t threshold; /* draws below it are dropped */
     double kept;       /* others are multiplied by it */
-    int compute; /* dtype */
+    int compute;       /* dtype */
     kni_gemm_type type;
     const kni_attention_kernels *kernels;
     int64_t block, blocks; /* queries of a block, and how many blocks they make */

@@ -43,7 +43,8 @@ static kni_ir_id spread_place(kni_attend *a, int steps, kni_ir_id query, kni_ir_
 }
 
 /* The scores of the cells, -inf where the query does not see the key; slopes (NULL: not wanted) of the soft cap. */
-static void make_scores(kni_attend *a, const tile *t, const kni_ir_id *cells, kni_ir_id *scores, kni_ir_id *slopes)
+static void make_scores(kni_attend *a, const tile *t, const kni_ir_id *cells, kni_ir_id *scores,
+                        kni_ir_id *slopes)
 {
     kni_ir_id scale = kni_attend_factor(a, KNI_ATTEND_SCALE), cap = kni_attend_factor(a, KNI_ATTEND_CAP);
     for (int c = 0; c < CELLS; c++) {
@@ -62,7 +63,8 @@ static void make_scores(kni_attend *a, const tile *t, const kni_ir_id *cells, kn
             s = add(a, s, kni_ir_load_where(a->b, a->bias, at, KN_F32, 1, sees, real(a, 0)));
         }
         if (a->s->masked) {
-            kni_ir_id at = spread_place(a, KNI_ATTEND_MASK_STEPS, query, key), none = kni_ir_whole(a->b, KN_BOOL, 0);
+            kni_ir_id at = spread_place(a, KNI_ATTEND_MASK_STEPS, query, key),
+                      none = kni_ir_whole(a->b, KN_BOOL, 0);
             sees = kni_ir_load_where(a->b, a->mask, at, KN_BOOL, 1, sees, none);
         }
         scores[c] = kni_ir_select(a->b, sees, s, negative_infinity(a));
@@ -92,11 +94,15 @@ static void make_kept(kni_attend *a, const tile *t, kni_ir_id *kept)
     kni_ir_id batch = kni_ir_cast(b, a->batch, KN_I64), head = kni_ir_cast(b, a->head, KN_I64);
     kni_ir_id lines = mul(a, add(a, mul(a, batch, heads), head), queries);
     for (int c = 0; c < CELLS; c++) {
-        kni_ir_id query = kni_ir_cast(b, query_of(a, t, c / B, c % B), KN_I64);
-        kni_ir_id key = kni_ir_cast(b, key_of(a, t, c / B, c % B), KN_I64);
+        /* Where lines are multiples of four, the keys of a block of cells share what is computed for one. */
+        const int i = a->s->even && t->turned ? 0 : c / B, j = a->s->even && !t->turned ? 0 : c % B;
+        kni_ir_id query = kni_ir_cast(b, query_of(a, t, i, j), KN_I64),
+                  key = kni_ir_cast(b, key_of(a, t, i, j), KN_I64);
         kni_ir_id e = add(a, mul(a, add(a, lines, query), keys), key);
         kni_ir_id block = kni_ir_word(b, "shr", e, kni_ir_whole(b, KN_I64, 2));
-        kni_ir_id drawn = kni_ir_philox(b, draws_by, block, kni_ir_word(b, "and", e, kni_ir_whole(b, KN_I64, 3)));
+        kni_ir_id word = kni_ir_whole(b, KN_I64, t->turned ? c / B : c % B);
+        if (!a->s->even) word = kni_ir_word(b, "and", e, kni_ir_whole(b, KN_I64, 3));
+        kni_ir_id drawn = kni_ir_philox(b, draws_by, block, word);
         kept[c] = kni_ir_word(b, "ge", drawn, kni_ir_param_value(b, a->wholes[KNI_ATTEND_THRESHOLD]));
     }
 }
@@ -128,25 +134,25 @@ static kni_ir_id base_of(kni_attend *a, int steps, kni_ir_id head)
 static void locate_keys(kni_attend *a)
 {
     kni_ir_id keys = number(a, KNI_ATTEND_KEY_COUNT);
-    a->of_k = (kni_attend_rows){a->k, base_of(a, KNI_ATTEND_K_STEPS, a->key_head), number(a, KNI_ATTEND_K_STEPS + 2),
-                                keys, number(a, KNI_ATTEND_SIZE)};
-    a->of_v = (kni_attend_rows){a->v, base_of(a, KNI_ATTEND_V_STEPS, a->key_head), number(a, KNI_ATTEND_V_STEPS + 2),
-                                keys, number(a, KNI_ATTEND_VALUE_SIZE)};
+    a->of_k = (kni_attend_rows){a->k, base_of(a, KNI_ATTEND_K_STEPS, a->key_head),
+                                number(a, KNI_ATTEND_K_STEPS + 2), keys, number(a, KNI_ATTEND_SIZE)};
+    a->of_v = (kni_attend_rows){a->v, base_of(a, KNI_ATTEND_V_STEPS, a->key_head),
+                                number(a, KNI_ATTEND_V_STEPS + 2), keys, number(a, KNI_ATTEND_VALUE_SIZE)};
 }
 
 static void locate_queries(kni_attend *a)
 {
     kni_ir_id queries = number(a, KNI_ATTEND_QUERY_COUNT);
-    a->of_q = (kni_attend_rows){a->q, base_of(a, KNI_ATTEND_Q_STEPS, a->head), number(a, KNI_ATTEND_Q_STEPS + 2),
-                                queries, number(a, KNI_ATTEND_SIZE)};
-    a->of_dy = (kni_attend_rows){a->dy, base_of(a, KNI_ATTEND_DY_STEPS, a->head), number(a, KNI_ATTEND_DY_STEPS + 2),
-                                 queries, number(a, KNI_ATTEND_VALUE_SIZE)};
+    a->of_q = (kni_attend_rows){a->q, base_of(a, KNI_ATTEND_Q_STEPS, a->head),
+                                number(a, KNI_ATTEND_Q_STEPS + 2), queries, number(a, KNI_ATTEND_SIZE)};
+    a->of_dy =
+        (kni_attend_rows){a->dy, base_of(a, KNI_ATTEND_DY_STEPS, a->head), number(a, KNI_ATTEND_DY_STEPS + 2),
+                          queries, number(a, KNI_ATTEND_VALUE_SIZE)};
 }
 
 static void locate_head(kni_attend *a)
 {
-    kni_ir_id ratio =
-        kni_ir_word(a->b, "div", number(a, KNI_ATTEND_HEADS), number(a, KNI_ATTEND_KEY_HEADS));
+    kni_ir_id ratio = kni_ir_word(a->b, "div", number(a, KNI_ATTEND_HEADS), number(a, KNI_ATTEND_KEY_HEADS));
     a->key_head = kni_ir_word(a->b, "div", a->head, ratio);
     locate_queries(a);
     locate_keys(a);
@@ -221,7 +227,8 @@ static void store_rows(kni_attend *a, const tile *t, bool dots, const kni_ir_id 
 /* ---- forward */
 
 typedef struct online {
-    kni_ir_id top[B], sum[B]; /* variables: the largest score of a row so far, the sum of this invocation's columns */
+    kni_ir_id top[B],
+        sum[B]; /* variables: the largest score of a row so far, the sum of this invocation's columns */
     kni_ir_id y[KNI_ATTEND_CHUNKS * CELLS];
 } online;
 
@@ -269,7 +276,8 @@ static void take_in(kni_attend *a, const tile *t, online *o, const kni_ir_id *sc
 static void finish_rows(kni_attend *a, const tile *t, online *o)
 {
     kni_ir_id sums[B], logs[B], values[CELLS];
-    kni_attend_rows y = result(a, a->y, KNI_ATTEND_HEADS, a->head, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_VALUE_SIZE);
+    kni_attend_rows y =
+        result(a, a->y, KNI_ATTEND_HEADS, a->head, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_VALUE_SIZE);
     for (int i = 0; i < B; i++) sums[i] = get(a, o->sum[i]);
     kni_attend_over_columns(a, false, sums, false);
     for (int c = 0; c < a->s->value_chunks; c++) {
@@ -315,8 +323,8 @@ typedef struct slopes {
 } slopes;
 
 /* logs and dots (NULL: taken for 0) of the queries of a block. */
-static void make_slopes(kni_attend *a, const tile *t, const kni_ir_id logs[B], const kni_ir_id dots[B], bool plain,
-                        slopes *to)
+static void make_slopes(kni_attend *a, const tile *t, const kni_ir_id logs[B], const kni_ir_id dots[B],
+                        bool plain, slopes *to)
 {
     kni_ir_id cells[CELLS], along[CELLS], scores[CELLS], kept[CELLS];
     kni_attend_clear(a, cells, CELLS);
@@ -341,7 +349,8 @@ static void make_slopes(kni_attend *a, const tile *t, const kni_ir_id logs[B], c
 /* The sum over each row of dy y. */
 static void make_dots(kni_attend *a, const tile *t, kni_ir_id dots[B])
 {
-    kni_attend_rows y = result(a, a->y, KNI_ATTEND_HEADS, a->head, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_VALUE_SIZE);
+    kni_attend_rows y =
+        result(a, a->y, KNI_ATTEND_HEADS, a->head, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_VALUE_SIZE);
     const kni_attend_rows *dy = &a->of_dy;
     for (int i = 0; i < B; i++) {
         kni_ir_id query = kni_attend_line(a, t->query, a->down, i), there = less(a, query, y.rows);
@@ -349,11 +358,12 @@ static void make_dots(kni_attend *a, const tile *t, kni_ir_id dots[B])
         for (int c = 0; c < a->s->value_chunks * B; c++) {
             kni_ir_id at = kni_attend_line(a, whole(a, c / B * a->s->side), a->across, c % B);
             kni_ir_id inside = kni_ir_and(a->b, there, less(a, at, y.size));
-            kni_ir_id left = kni_ir_load_where(a->b, a->y, add(a, kni_attend_join(a, query, y.step, y.base), at),
-                                               KN_F32, 1, inside, real(a, 0));
+            kni_ir_id left =
+                kni_ir_load_where(a->b, a->y, add(a, kni_attend_join(a, query, y.step, y.base), at), KN_F32,
+                                  1, inside, real(a, 0));
             kni_ir_id right =
-                kni_ir_load_where(a->b, a->dy, add(a, kni_attend_join(a, query, dy->step, dy->base), at), KN_F32, 1,
-                                  inside, real(a, 0));
+                kni_ir_load_where(a->b, a->dy, add(a, kni_attend_join(a, query, dy->step, dy->base), at),
+                                  KN_F32, 1, inside, real(a, 0));
             dots[i] = kni_ir_fma(a->b, left, right, dots[i]);
         }
     }
@@ -362,8 +372,8 @@ static void make_dots(kni_attend *a, const tile *t, kni_ir_id dots[B])
 }
 
 /* Chunks of sums, each times `factor` where that is not 0. */
-static void store_all(kni_attend *a, const kni_attend_rows *to, kni_ir_id first, const kni_ir_id *sums, int chunks,
-                      kni_ir_id factor)
+static void store_all(kni_attend *a, const kni_attend_rows *to, kni_ir_id first, const kni_ir_id *sums,
+                      int chunks, kni_ir_id factor)
 {
     kni_ir_id values[CELLS];
     for (int c = 0; c < chunks; c++) {
@@ -423,7 +433,8 @@ static void build_queries(kni_attend *a)
         kni_attend_gather(a, &a->of_k, t.key, sums, a->s->key_chunks);
         kni_ir_end(a->b);
     }
-    kni_attend_rows dq = result(a, a->made[0], KNI_ATTEND_HEADS, a->head, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_SIZE);
+    kni_attend_rows dq =
+        result(a, a->made[0], KNI_ATTEND_HEADS, a->head, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_SIZE);
     store_all(a, &dq, t.query, sums, a->s->key_chunks, kni_attend_factor(a, KNI_ATTEND_SCALE));
 }
 
@@ -453,7 +464,8 @@ static void build_keys(kni_attend *a)
     kni_attend_rows to =
         result(a, a->made[0], KNI_ATTEND_KEY_HEADS, a->key_head, KNI_ATTEND_KEY_COUNT, KNI_ATTEND_SIZE);
     store_all(a, &to, t.key, dk, a->s->key_chunks, kni_attend_factor(a, KNI_ATTEND_SCALE));
-    to = result(a, a->made[1], KNI_ATTEND_KEY_HEADS, a->key_head, KNI_ATTEND_KEY_COUNT, KNI_ATTEND_VALUE_SIZE);
+    to =
+        result(a, a->made[1], KNI_ATTEND_KEY_HEADS, a->key_head, KNI_ATTEND_KEY_COUNT, KNI_ATTEND_VALUE_SIZE);
     store_all(a, &to, t.key, dv, a->s->value_chunks, 0);
 }
 
@@ -519,7 +531,8 @@ static void store_bias(kni_attend *a, kni_ir_id batch, kni_ir_id head, const til
     kni_ir_barrier(a->b);
     kni_ir_id lines = whole(a, a->s->over[2] && a->s->over[3] ? 1 : a->s->side);
     kni_ir_id line = kni_ir_for(a->b, a->local, lines, whole(a, kni_attend_workgroup(a->s)));
-    kni_ir_id total = add_held(a, line), query = add(a, t->query, line), key = add(a, t->key, line), inside = 0;
+    kni_ir_id total = add_held(a, line), query = add(a, t->query, line), key = add(a, t->key, line),
+              inside = 0;
     if (!a->s->over[2]) inside = less(a, query, queries);
     if (!a->s->over[3]) inside = less(a, key, keys);
     kni_ir_id place = place_in_bias(a, batch, head, query, key);
@@ -534,7 +547,8 @@ static void build_bias(kni_attend *a)
     kni_ir_id sums[CELLS], logs[B], dots[B], rest = kni_ir_builtin_value(a->b, KNI_IR_GROUP, 0, a->index);
     kni_ir_id key = part_of(a, 3, KNI_ATTEND_KEY_COUNT, side, &rest);
     kni_ir_id query = part_of(a, 2, KNI_ATTEND_QUERY_COUNT, side, &rest);
-    kni_ir_id head = part_of(a, 1, KNI_ATTEND_HEADS, 1, &rest), batch = part_of(a, 0, KNI_ATTEND_BATCH, 1, &rest);
+    kni_ir_id head = part_of(a, 1, KNI_ATTEND_HEADS, 1, &rest),
+              batch = part_of(a, 0, KNI_ATTEND_BATCH, 1, &rest);
     kni_attend_clear(a, sums, CELLS);
     a->batch = along(a, 0, batch, KNI_ATTEND_BATCH, 1);
     a->head = along(a, 1, head, KNI_ATTEND_HEADS, 1);
@@ -565,7 +579,8 @@ int64_t kni_attend_shared(const kni_attend_signature *s)
 int kni_attend_buffers(const kni_attend_signature *s)
 {
     static const int plain[KNI_ATTEND_PASSES] = {4, 7, 7, 6};
-    return plain[s->pass] - s->summed + s->masked + s->biased + (s->pass == KNI_ATTEND_FORWARD ? s->keeps : 0);
+    return plain[s->pass] - s->summed + s->masked + s->biased +
+           (s->pass == KNI_ATTEND_FORWARD ? s->keeps : 0);
 }
 
 static void declare_buffers(kni_attend *a)
@@ -583,7 +598,9 @@ static void declare_buffers(kni_attend *a)
     if (s->biased) a->bias = kni_ir_buffer(b, "bias", s->dtype, given);
     if (pass == KNI_ATTEND_FORWARD) wide[n++] = a->y = kni_ir_buffer(b, "y", s->dtype, made);
     if (pass != KNI_ATTEND_FORWARD || s->keeps) {
-        const int access = pass == KNI_ATTEND_FORWARD ? made : pass == KNI_ATTEND_QUERIES ? given | made : given;
+        const int access = pass == KNI_ATTEND_FORWARD   ? made
+                           : pass == KNI_ATTEND_QUERIES ? given | made
+                                                        : given;
         a->rows = kni_ir_buffer(b, "rows", KN_F32, access);
     }
     if (pass == KNI_ATTEND_QUERIES) wide[n++] = a->made[0] = kni_ir_buffer(b, "dq", s->dtype, made);
@@ -599,7 +616,8 @@ static void declare_numbers(kni_attend *a)
 {
     static const char *const steps[] = {"q_step", "k_step", "v_step", "dy_step", "mask_step", "bias_step"};
     static const char *const names[] = {"batch", "heads", "key_heads", "queries", "keys", "size", "values"};
-    static const char *const others[] = {"threshold", "key", "counter"}, *const reals[] = {"scale", "cap", "kept"};
+    static const char *const others[] = {"dropped", "key", "counter"}, *const reals[] = {"scale", "cap",
+                                                                                         "kept"};
     kni_ir_add_item_params(a->b);
     for (int i = 0; i < KNI_ATTEND_WHOLES; i++) {
         char name[16];
@@ -620,9 +638,10 @@ static void declare_numbers(kni_attend *a)
 
 kni_ir *kni_attend_build(const kni_attend_signature *s, const kni_sched_target *target)
 {
-    static void (*const builders[KNI_ATTEND_PASSES])(kni_attend *) = {build_forward, build_queries, build_keys,
-                                                                      build_bias};
-    static const char *const names[KNI_ATTEND_PASSES] = {"attend", "attend_queries", "attend_keys", "attend_bias"};
+    static void (*const builders[KNI_ATTEND_PASSES])(kni_attend *) = {build_forward, build_queries,
+                                                                      build_keys, build_bias};
+    static const char *const names[KNI_ATTEND_PASSES] = {"attend", "attend_queries", "attend_keys",
+                                                         "attend_bias"};
     kni_ir_builder b = kni_ir_begin(names[s->pass], kni_attend_workgroup(s));
     kni_attend a = {.b = &b, .s = s, .target = target, .index = s->wide ? KN_I64 : KN_I32};
     declare_buffers(&a);

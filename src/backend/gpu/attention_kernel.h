@@ -8,32 +8,29 @@
 
 /* FORWARD makes the results and the logarithms of the rows' sums, QUERIES the gradient by q and the dots of the rows, KEYS the
    gradients by k and v, BIAS that of the bias. */
-enum {
-    KNI_ATTEND_FORWARD,
-    KNI_ATTEND_QUERIES,
-    KNI_ATTEND_KEYS,
-    KNI_ATTEND_BIAS,
-    KNI_ATTEND_PASSES
-};
+enum { KNI_ATTEND_FORWARD, KNI_ATTEND_QUERIES, KNI_ATTEND_KEYS, KNI_ATTEND_BIAS, KNI_ATTEND_PASSES };
 
 enum {
-    KNI_ATTEND_BLOCK = 4,     /* rows and columns of a tile that one invocation makes */
-    KNI_ATTEND_SIDE = 64,     /* of a tile */
-    KNI_ATTEND_SMALL = 32,    /* of one where there are few rows or little shared memory */
-    KNI_ATTEND_MOST = 256,    /* the largest vectors of keys and values */
-    KNI_ATTEND_CHUNKS = 8     /* tiles beside each other that hold such a vector */
+    KNI_ATTEND_BLOCK = 4,  /* rows and columns of a tile that one invocation makes */
+    KNI_ATTEND_SIDE = 64,  /* of a tile */
+    KNI_ATTEND_SMALL = 32, /* of one where there are few rows or little shared memory */
+    KNI_ATTEND_MOST = 256, /* the largest vectors of keys and values */
+    KNI_ATTEND_CHUNKS = 8  /* tiles beside each other that hold such a vector */
 };
 
 /* What a text depends on. */
 typedef struct kni_attend_signature {
     char kind;
     uint8_t pass, dtype, side;
-    uint8_t key_chunks, value_chunks; /* tiles beside each other that hold a vector of the keys, of the values */
-    uint8_t wide;                     /* positions may not fit 32 bits */
-    uint8_t quads;                    /* four neighbours of a vector can be read at once */
+    uint8_t key_chunks,
+        value_chunks; /* tiles beside each other that hold a vector of the keys, of the values */
+    uint8_t wide;     /* positions may not fit 32 bits */
+    uint8_t quads;    /* four neighbours of a vector can be read at once */
     uint8_t causal, masked, biased, capped, drops;
-    uint8_t keeps;   /* FORWARD: the logarithms are wanted */
-    uint8_t summed;  /* QUERIES: the dots are summed over the weights, since the result is rounded too much for them */
+    uint8_t even;  /* with dropout: keys are a multiple of four */
+    uint8_t keeps; /* FORWARD: the logarithms are wanted */
+    uint8_t
+        summed; /* QUERIES: the dots are summed over the weights, since the result is rounded too much for them */
     uint8_t over[4]; /* BIAS: the axes of the scores that its gradient is summed over */
 } kni_attend_signature;
 
@@ -58,7 +55,12 @@ enum {
     KNI_ATTEND_COUNTER,
     KNI_ATTEND_WHOLES
 };
-enum { KNI_ATTEND_SCALE, KNI_ATTEND_CAP, KNI_ATTEND_KEPT /* what remains is multiplied by it */, KNI_ATTEND_REALS };
+enum {
+    KNI_ATTEND_SCALE,
+    KNI_ATTEND_CAP,
+    KNI_ATTEND_KEPT /* what remains is multiplied by it */,
+    KNI_ATTEND_REALS
+};
 
 /* Buffers of a pass, in this order; those that it does not have are left out:
    FORWARD  q k v       mask bias      y rows

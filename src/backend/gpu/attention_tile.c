@@ -14,10 +14,7 @@ kni_ir_id kni_attend_number(kni_attend *a, int which)
 {
     return kni_ir_cast(a->b, kni_ir_param_value(a->b, a->wholes[which]), a->index);
 }
-kni_ir_id kni_attend_factor(kni_attend *a, int which)
-{
-    return kni_ir_param_value(a->b, a->reals[which]);
-}
+kni_ir_id kni_attend_factor(kni_attend *a, int which) { return kni_ir_param_value(a->b, a->reals[which]); }
 kni_ir_id kni_attend_word(kni_attend *a, const char *name, kni_ir_id x, kni_ir_id y)
 {
     return kni_ir_word(a->b, name, x, y);
@@ -69,8 +66,8 @@ static kni_ir_id quad_place(kni_attend *a, uint32_t first, uint32_t width, kni_i
 }
 
 /* Elements first_element .. + width - 1 of a tile's vectors, in the stage from its element `to` on; 0 where there are none. */
-static void fetch(kni_attend *a, const kni_attend_rows *x, kni_ir_id first, kni_ir_id first_element, uint32_t width,
-                  uint32_t to)
+static void fetch(kni_attend *a, const kni_attend_rows *x, kni_ir_id first, kni_ir_id first_element,
+                  uint32_t width, uint32_t to)
 {
     const uint32_t lanes = a->s->quads ? B : 1, workgroup = kni_attend_workgroup(a->s);
     const uint32_t fetches = a->s->side * width / lanes / workgroup;
@@ -119,7 +116,8 @@ void kni_attend_multiply(kni_attend *a, const kni_attend_rows *x, kni_ir_id firs
     for (int t = 0; t < B; t++)
         for (int i = 0; i < B; i++)
             for (int j = 0; j < B; j++)
-                add_product(a, cells[i * B + j], kni_ir_lane(a->b, left[i], t), kni_ir_lane(a->b, right[j], t));
+                add_product(a, cells[i * B + j], kni_ir_lane(a->b, left[i], t),
+                            kni_ir_lane(a->b, right[j], t));
     kni_ir_end(a->b);
     kni_ir_barrier(a->b);
     kni_ir_end(a->b);
@@ -135,7 +133,8 @@ void kni_attend_hold(kni_attend *a, const kni_ir_id *values)
     }
 }
 
-void kni_attend_gather(kni_attend *a, const kni_attend_rows *x, kni_ir_id first, const kni_ir_id *cells, int chunks)
+void kni_attend_gather(kni_attend *a, const kni_attend_rows *x, kni_ir_id first, const kni_ir_id *cells,
+                       int chunks)
 {
     const uint32_t side = a->s->side;
     for (int c = 0; c < chunks; c++) {
@@ -145,8 +144,10 @@ void kni_attend_gather(kni_attend *a, const kni_attend_rows *x, kni_ir_id first,
         kni_ir_id four = kni_ir_for(a->b, whole(a, 0), whole(a, side / B), whole(a, 1));
         for (int u = 0; u < B; u++) {
             kni_ir_id line = kni_attend_join(a, four, whole(a, B), whole(a, u));
-            kni_ir_id left = kni_ir_load(a->b, a->held, quad_place(a, 0, side, line, four, a->down), KN_F32, B);
-            kni_ir_id right = kni_ir_load(a->b, a->stage, quad_place(a, 0, side, line, four, a->across), KN_F32, B);
+            kni_ir_id left =
+                kni_ir_load(a->b, a->held, quad_place(a, 0, side, line, four, a->down), KN_F32, B);
+            kni_ir_id right =
+                kni_ir_load(a->b, a->stage, quad_place(a, 0, side, line, four, a->across), KN_F32, B);
             for (int i = 0; i < B; i++)
                 for (int j = 0; j < B; j++)
                     add_product(a, cells[(c * B + i) * B + j], kni_ir_lane(a->b, left, i),
@@ -177,7 +178,8 @@ void kni_attend_over_columns(kni_attend *a, bool largest, kni_ir_id *values, boo
     if (again) kni_ir_barrier(a->b);
 }
 
-void kni_attend_store(kni_attend *a, const kni_attend_rows *to, kni_ir_id first, const kni_ir_id *values, int chunk)
+void kni_attend_store(kni_attend *a, const kni_attend_rows *to, kni_ir_id first, const kni_ir_id *values,
+                      int chunk)
 {
     for (int i = 0; i < B; i++) {
         kni_ir_id row = kni_attend_line(a, first, a->down, i), there = less(a, row, to->rows);

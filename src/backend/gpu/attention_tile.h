@@ -20,10 +20,10 @@ typedef struct kni_attend {
     kni_ir_builder *b;
     const kni_attend_signature *s;
     const kni_sched_target *target;
-    int index; /* dtype of positions */
+    int index;                                          /* dtype of positions */
     uint32_t q, k, v, dy, y, mask, bias, rows, made[2]; /* bindings */
     uint32_t wholes[KNI_ATTEND_WHOLES], reals[KNI_ATTEND_REALS];
-    uint32_t stage, held;          /* shared: a tile of an operand, or two of half as many terms; a tile of weights */
+    uint32_t stage, held; /* shared: a tile of an operand, or two of half as many terms; a tile of weights */
     kni_ir_id local, down, across; /* this invocation: its number, its block in a tile */
     kni_ir_id batch, head, key_head;
     kni_attend_rows of_q, of_k, of_v, of_dy;
@@ -52,11 +52,13 @@ void kni_attend_multiply(kni_attend *a, const kni_attend_rows *x, kni_ir_id firs
 /* Keeps a tile of values in shared memory, by column. */
 void kni_attend_hold(kni_attend *a, const kni_ir_id *values);
 /* chunks of cells += what is held times the vectors of x from `first` on. Begins and ends with a barrier. */
-void kni_attend_gather(kni_attend *a, const kni_attend_rows *x, kni_ir_id first, const kni_ir_id *cells, int chunks);
+void kni_attend_gather(kni_attend *a, const kni_attend_rows *x, kni_ir_id first, const kni_ir_id *cells,
+                       int chunks);
 /* Over all columns of the tile: the largest, passing over NaN, or the sum of four values, one for each row of the block. Ends
    behind a barrier where `again`, which something must that uses the stage. */
 void kni_attend_over_columns(kni_attend *a, bool largest, kni_ir_id *values, bool again);
 /* Stores a value for each cell of chunks: cell (i, j) of chunk c is element c side + j of vector first + i. */
-void kni_attend_store(kni_attend *a, const kni_attend_rows *to, kni_ir_id first, const kni_ir_id *values, int chunk);
+void kni_attend_store(kni_attend *a, const kni_attend_rows *to, kni_ir_id first, const kni_ir_id *values,
+                      int chunk);
 
 #endif

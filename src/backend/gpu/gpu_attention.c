@@ -1,6 +1,6 @@
 /* The rows attention and attention_grad: by the driver's fused kernels where it has them and nothing but causality is asked for,
    else by tiled kernels of ours, else lowered. KN_FUSION_LOG says once for each kind of attention which way it goes and why. */
-#include "backend/gpu/gpu_attention.h"
+#include "backend/gpu/attention_device.h"
 #include "core/platform.h"
 #include "core/reproducible.h"
 #include <string.h>
@@ -88,19 +88,32 @@ static void tell(kni_gpu *g, const kni_gpu_attention *a, const char *way, const 
     const kni_attention *p = &a->p;
     const char *wanted = kni_environment("KN_FUSION_LOG");
     if (!wanted || !*wanted || !strcmp(wanted, "0")) return;
-    const int64_t facts[] = {a->gradient, a->masked,   a->biased,  a->wants_bias, a->attributes->softcap > 0, a->attributes->dropout > 0, p->dtype,
-                             p->batch,    p->heads,    p->key_heads, p->queries,  p->keys,        p->size,
-                             p->value_size, p->causal, way[0]};
+    const int64_t facts[] = {a->gradient,
+                             a->masked,
+                             a->biased,
+                             a->wants_bias,
+                             a->attributes->softcap > 0,
+                             a->attributes->dropout > 0,
+                             p->dtype,
+                             p->batch,
+                             p->heads,
+                             p->key_heads,
+                             p->queries,
+                             p->keys,
+                             p->size,
+                             p->value_size,
+                             p->causal,
+                             way[0]};
     const uint64_t key = kni_gpu_hash(facts, sizeof facts);
     for (int i = 0; i < KNI_COUNT(g->told); i++)
         if (g->told[i] == key) return;
     g->told[g->n_told++ % KNI_COUNT(g->told)] = key;
-    kni_log(KN_LOG_INFO,
-            "%s: %s %T [%D, %D of %D, %D x %D, %D and %D]%s%s%s%s%s: %s%s%s", g->driver->name,
-            a->gradient ? "attention_grad" : "attention", p->dtype, p->batch, p->heads, p->key_heads, p->queries,
-            p->keys, p->size, p->value_size, p->causal ? ", causal" : "", a->masked ? ", mask" : "",
-            a->biased ? ", bias" : "", a->attributes->softcap > 0 ? ", soft cap" : "", a->attributes->dropout > 0 ? ", dropout" : "", way, why ? ", since " : "",
-            why ? why : "");
+    kni_log(KN_LOG_INFO, "%s: %s %T [%D, %D of %D, %D x %D, %D and %D]%s%s%s%s%s: %s%s%s", g->driver->name,
+            a->gradient ? "attention_grad" : "attention", p->dtype, p->batch, p->heads, p->key_heads,
+            p->queries, p->keys, p->size, p->value_size, p->causal ? ", causal" : "",
+            a->masked ? ", mask" : "", a->biased ? ", bias" : "",
+            a->attributes->softcap > 0 ? ", soft cap" : "", a->attributes->dropout > 0 ? ", dropout" : "",
+            way, why ? ", since " : "", why ? why : "");
 }
 
 /* ---- operands */
@@ -116,7 +129,8 @@ static void forget(const kn_record *r)
 }
 
 /* The place of an operand and its steps; an operand whose last axis is not dense is copied. */
-static kn_status place(kni_gpu *g, kni_gpu_attention *a, int which, kni_tensor *x, kni_place *at, int64_t steps[3])
+static kn_status place(kni_gpu *g, kni_gpu_attention *a, int which, kni_tensor *x, kni_place *at,
+                       int64_t steps[3])
 {
     const int64_t *dims = x->type.dims;
     bool dense = x->storage && (x->strides[3] == 1 || dims[3] == 1);
@@ -135,7 +149,8 @@ static kn_status place(kni_gpu *g, kni_gpu_attention *a, int which, kni_tensor *
 }
 
 /* Mask or bias as it lies: a step for each axis of the scores, 0 where it repeats. */
-static kn_status spread(kni_gpu *g, kni_gpu_attention *a, int which, kni_tensor *x, kni_place *at, int64_t steps[4])
+static kn_status spread(kni_gpu *g, kni_gpu_attention *a, int which, kni_tensor *x, kni_place *at,
+                        int64_t steps[4])
 {
     if (!x) return KN_OK;
     for (int i = 0; i < x->type.rank; i++)
@@ -180,27 +195,11 @@ static uint64_t key_of(const kni_gpu_attention *a)
     int64_t numbers[2];
     memcpy(&numbers[0], &p->scale, sizeof numbers[0]);
     memcpy(&numbers[1], &a->attributes->softcap, sizeof numbers[1]);
-    const int64_t facts[] = {address(&p->q),
-                             p->q.offset,
-                             address(&p->k),
-                             p->k.offset,
-                             address(&p->v),
-                             p->v.offset,
-                             address(&p->out),
-                             p->out.offset,
-                             address(&a->mask),
-                             a->mask.offset,
-                             a->masked,
-                             address(&a->bias),
-                             a->bias.offset,
-                             a->biased,
-                             p->batch,
-                             p->heads,
-                             p->queries,
-                             p->keys,
-                             p->causal,
-                             numbers[0],
-                             numbers[1]};
+    const int64_t facts[] = {
+        address(&p->q),   p->q.offset,   address(&p->k),    p->k.offset,    address(&p->v), p->v.offset,
+        address(&p->out), p->out.offset, address(&a->mask), a->mask.offset, a->masked,      address(&a->bias),
+        a->bias.offset,   a->biased,     p->batch,          p->heads,       p->queries,     p->keys,
+        p->causal,        numbers[0],    numbers[1]};
     return kni_gpu_hash(facts, sizeof facts);
 }
 
@@ -214,8 +213,8 @@ static kni_gpu_block *take_rows(kni_gpu *g, const kni_attention *p)
 
 /* ---- forward */
 
-static kn_status forward(kni_gpu *g, kni_gpu_attention *a, bool by_library, kni_gpu_block *out, int64_t out_offset,
-                         kni_gpu_block *rows)
+static kn_status forward(kni_gpu *g, kni_gpu_attention *a, bool by_library, kni_gpu_block *out,
+                         int64_t out_offset, kni_gpu_block *rows)
 {
     if (!by_library) return kni_gpu_attend_tiled(g, a, out, out_offset, rows);
     a->p.out = (kni_place){out->memory, out_offset};

@@ -1,6 +1,6 @@
 /* Attention by tiled kernels: which records they take, how the work is cut, and the launches. */
+#include "backend/gpu/attention_device.h"
 #include "backend/gpu/attention_kernel.h"
-#include "backend/gpu/gpu_attention.h"
 #include "backend/gpu/gpu_recording.h"
 #include <stddef.h>
 #include <string.h>
@@ -26,10 +26,12 @@ const char *kni_gpu_attention_untiled(const kni_gpu *g, const kni_gpu_attention 
                                        .biased = a->biased};
     const uint32_t buffers = g->driver->caps.max_buffers;
     if (p->dtype == KN_F64) return "products of f64 have digits that the tiles, which add in f32, have not";
-    if (p->size > KNI_ATTEND_MOST || p->value_size > KNI_ATTEND_MOST) return "vectors have more than 256 elements";
+    if (p->size > KNI_ATTEND_MOST || p->value_size > KNI_ATTEND_MOST)
+        return "vectors have more than 256 elements";
     if (p->queries <= FEW_QUERIES && p->keys > MANY_KEYS && !a->gradient)
         return "few queries and many keys: products share the keys over more workgroups than tiles do";
-    if (buffers && (uint32_t)kni_attend_buffers(&most) > buffers) return "the device gives a kernel too few buffers";
+    if (buffers && (uint32_t)kni_attend_buffers(&most) > buffers)
+        return "the device gives a kernel too few buffers";
     if (!fits(g, &most)) return "a workgroup of the device is too small";
     return NULL;
 }
@@ -51,7 +53,8 @@ static bool needs_wide(const kni_gpu_attention *a)
 {
     const kni_attention *p = &a->p;
     const int64_t limit = INT64_C(1) << 30, queries = p->batch * p->heads * p->queries;
-    const int64_t keys = p->batch * p->key_heads * p->keys, size = p->size > p->value_size ? p->size : p->value_size;
+    const int64_t keys = p->batch * p->key_heads * p->keys,
+                  size = p->size > p->value_size ? p->size : p->value_size;
     int64_t most[] = {reach(p->q_steps, p->batch, p->heads, p->queries, size),
                       reach(p->k_steps, p->batch, p->key_heads, p->keys, size),
                       reach(p->v_steps, p->batch, p->key_heads, p->keys, size),
@@ -84,17 +87,20 @@ static kni_attend_signature sign(const kni_gpu *g, const kni_gpu_attention *a, i
     /* Small tiles where large ones would be half empty, leave processors idle, or do not fit. */
     const int64_t rows = keys ? p->keys : p->queries, matrices = p->batch * (keys ? p->key_heads : p->heads);
     const int64_t large = pieces(rows, KNI_ATTEND_SIDE) * matrices;
-    if (rows <= KNI_ATTEND_SMALL || large < (int64_t)g->driver->processors || !fits(g, &s)) s.side = KNI_ATTEND_SMALL;
+    if (rows <= KNI_ATTEND_SMALL || large < (int64_t)g->driver->processors || !fits(g, &s))
+        s.side = KNI_ATTEND_SMALL;
     s.key_chunks = (uint8_t)pieces(p->size, s.side);
     s.value_chunks = (uint8_t)pieces(p->value_size, s.side);
     s.wide = needs_wide(a);
-    s.quads = p->size % 4 == 0 && p->value_size % 4 == 0 && by_four(&p->q, p->q_steps) && by_four(&p->k, p->k_steps) &&
-              by_four(&p->v, p->v_steps) && (!a->gradient || by_four(&p->dy, p->dy_steps));
+    s.quads = p->size % 4 == 0 && p->value_size % 4 == 0 && by_four(&p->q, p->q_steps) &&
+              by_four(&p->k, p->k_steps) && by_four(&p->v, p->v_steps) &&
+              (!a->gradient || by_four(&p->dy, p->dy_steps));
     s.causal = p->causal;
     s.masked = a->masked;
     s.biased = a->biased;
     s.capped = a->attributes->softcap > 0;
     s.drops = a->attributes->dropout > 0;
+    s.even = s.drops && p->keys % 4 == 0;
     s.summed = pass == KNI_ATTEND_QUERIES && kni_is_half(p->dtype);
     return s;
 }
@@ -122,9 +128,10 @@ static void give_operand(launch *l, const kni_gpu_attention *a, int which, const
 static void put_params(const kni_gpu_attention *a, const launch *l, uint8_t *params)
 {
     const kni_attention *p = &a->p;
-    int64_t whole[KNI_ATTEND_WHOLES] = {p->batch, p->heads, p->key_heads, p->queries, p->keys, p->size, p->value_size};
+    int64_t whole[KNI_ATTEND_WHOLES] = {p->batch, p->heads, p->key_heads, p->queries,
+                                        p->keys,  p->size,  p->value_size};
     const float reals[KNI_ATTEND_REALS] = {(float)p->scale, (float)a->attributes->softcap,
-                                         (float)kni_attention_kept(a->attributes)};
+                                           (float)kni_attention_kept(a->attributes)};
     const int64_t count = 0;
     memcpy(whole + KNI_ATTEND_Q_STEPS, p->q_steps, sizeof p->q_steps);
     memcpy(whole + KNI_ATTEND_K_STEPS, p->k_steps, sizeof p->k_steps);

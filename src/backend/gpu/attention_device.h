@@ -1,7 +1,7 @@
 /* Attention of a device: by a library, by the tiled kernels of attention_kernel.c, or lowered. What the files that make it know of
    each other. */
-#ifndef KNI_GPU_ATTENTION_H
-#define KNI_GPU_ATTENTION_H
+#ifndef KNI_ATTENTION_DEVICE_H
+#define KNI_ATTENTION_DEVICE_H
 
 #include "backend/gpu/product.h"
 #include "ops/attention.h"
@@ -31,7 +31,7 @@ typedef struct kni_gpu_attention {
     kni_gpu_block *blocks[KNI_ATTENTION_INPUTS]; /* NULL: absent */
     kni_place mask, bias;
     int64_t mask_steps[4], bias_steps[4];
-    kni_gpu_block *again[2]; /* a result and numbers of rows that were made once more */
+    kni_gpu_block *again[2];   /* a result and numbers of rows that were made once more */
     kni_gpu_block *out, *rows; /* the forward pass's */
     const kni_attention_attributes *attributes;
     kni_attention p;
