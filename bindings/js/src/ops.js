@@ -1103,13 +1103,13 @@ export class Ops {
   }
 
   /** y = d(softmax(scale q k' + bias)) v, where d drops weights and divides the others by 1 - dropout */
-  attentionDropout(q, k, v, mask, bias, attributes) {
-    return this.call('attention_dropout', 1, [q, k, v, mask, bias], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
+  dropoutAttention(q, k, v, mask, bias, attributes) {
+    return this.call('dropout_attention', 1, [q, k, v, mask, bias], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
   }
 
-  /** the gradients of attention_dropout by q, k, v and, where wanted, the bias */
-  attentionDropoutGrad(q, k, v, dy, mask, bias, y, attributes) {
-    return this.call('attention_dropout_grad', 4, [q, k, v, dy, mask, bias, y], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', wantsBias: 'iwants_bias', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
+  /** the gradients of dropout_attention by q, k, v and, where wanted, the bias */
+  dropoutAttentionGrad(q, k, v, dy, mask, bias, y, attributes) {
+    return this.call('dropout_attention_grad', 4, [q, k, v, dy, mask, bias, y], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', wantsBias: 'iwants_bias', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
   }
 
   /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */
