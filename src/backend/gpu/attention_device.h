@@ -29,8 +29,8 @@ typedef struct kni_gpu_attention {
     bool gradient, masked, biased, wants_bias;
     kni_gpu_block *made[KNI_ATTENTION_INPUTS];   /* copies, given back at the end */
     kni_gpu_block *blocks[KNI_ATTENTION_INPUTS]; /* NULL: absent */
-    kni_place mask, bias;
-    int64_t mask_steps[4], bias_steps[4];
+    kni_place mask;                              /* the bias is p's */
+    int64_t mask_steps[4];
     kni_gpu_block *again[2];   /* a result and numbers of rows that were made once more */
     kni_gpu_block *out, *rows; /* the forward pass's */
     const kni_attention_attributes *attributes;

@@ -60,7 +60,7 @@ static bool needs_wide(const kni_gpu_attention *a)
                       reach(p->v_steps, p->batch, p->key_heads, p->keys, size),
                       reach(p->dy_steps, p->batch, p->heads, p->queries, size),
                       reach(a->mask_steps, p->batch, p->heads, p->queries, p->keys * (a->mask_steps[3] + 1)),
-                      reach(a->bias_steps, p->batch, p->heads, p->queries, p->keys * (a->bias_steps[3] + 1)),
+                      reach(p->bias_steps, p->batch, p->heads, p->queries, p->keys * (p->bias_steps[3] + 1)),
                       2 * queries,
                       queries * size,
                       keys * size};
@@ -138,7 +138,7 @@ static void put_params(const kni_gpu_attention *a, const launch *l, uint8_t *par
     memcpy(whole + KNI_ATTEND_V_STEPS, p->v_steps, sizeof p->v_steps);
     memcpy(whole + KNI_ATTEND_DY_STEPS, p->dy_steps, sizeof p->dy_steps);
     memcpy(whole + KNI_ATTEND_MASK_STEPS, a->mask_steps, sizeof a->mask_steps);
-    memcpy(whole + KNI_ATTEND_BIAS_STEPS, a->bias_steps, sizeof a->bias_steps);
+    memcpy(whole + KNI_ATTEND_BIAS_STEPS, p->bias_steps, sizeof p->bias_steps);
     whole[KNI_ATTEND_THRESHOLD] = kni_attention_threshold(a->attributes);
     whole[KNI_ATTEND_KEY] = a->attributes->key;
     whole[KNI_ATTEND_COUNTER] = a->attributes->counter;
@@ -194,7 +194,7 @@ static void give_operands(launch *l, const kni_gpu_attention *a)
     if (l->s.pass != KNI_ATTEND_FORWARD) give(l, a->blocks[KNI_ATTENTION_DY], a->p.dy.offset);
     if (l->s.pass == KNI_ATTEND_QUERIES && !l->s.summed) give(l, a->out, a->p.out.offset);
     give_operand(l, a, KNI_ATTENTION_MASK, &a->mask);
-    give_operand(l, a, KNI_ATTENTION_BIAS, &a->bias);
+    give_operand(l, a, KNI_ATTENTION_BIAS, &a->p.bias);
 }
 
 kn_status kni_gpu_attend_tiled(kni_gpu *g, const kni_gpu_attention *a, kni_gpu_block *out, int64_t out_offset,

@@ -58,7 +58,11 @@ static const char *unfit_for_library(const kni_gpu *g, const kni_gpu_attention *
     const kni_driver *d = g->driver;
     if (!d->attention || (a->gradient && !d->attention_grad)) return "the device has no library for it";
     if (!kni_is_half(a->p.dtype)) return "libraries take 16 bits alone";
-    if (a->masked || a->biased) return "libraries take neither mask nor bias";
+    if (a->masked) return "libraries take no mask";
+    if (a->wants_bias) return "libraries make no gradient of the bias";
+    /* A row of a bias that hides all keys gives zeros; what libraries give is not known. */
+    if (a->biased && g->attention != KNI_ATTENTION_BY_LIBRARY)
+        return "libraries take no bias but by KN_ATTENTION=library";
     if (a->attributes->softcap > 0) return "libraries have no soft cap";
     if (a->attributes->dropout > 0) return "libraries draw other numbers";
     /* They add up dq in no fixed order. */
@@ -168,7 +172,8 @@ static kn_status find_operands(kni_gpu *g, kni_gpu_attention *a)
     if (!s) s = place(g, a, V, kni_in(r, V), &a->p.v, a->p.v_steps);
     if (!s && a->gradient) s = place(g, a, DY, kni_in(r, DY), &a->p.dy, a->p.dy_steps);
     if (!s) s = spread(g, a, KNI_ATTENTION_MASK, mask_of(a), &a->mask, a->mask_steps);
-    return s ? s : spread(g, a, KNI_ATTENTION_BIAS, bias_of(a), &a->bias, a->bias_steps);
+    if (!s) s = spread(g, a, KNI_ATTENTION_BIAS, bias_of(a), &a->p.bias, a->p.bias_steps);
+    return s;
 }
 
 static void end(kni_gpu_attention *a)
@@ -197,8 +202,8 @@ static uint64_t key_of(const kni_gpu_attention *a)
     memcpy(&numbers[1], &a->attributes->softcap, sizeof numbers[1]);
     const int64_t facts[] = {
         address(&p->q),   p->q.offset,   address(&p->k),    p->k.offset,    address(&p->v), p->v.offset,
-        address(&p->out), p->out.offset, address(&a->mask), a->mask.offset, a->masked,      address(&a->bias),
-        a->bias.offset,   a->biased,     p->batch,          p->heads,       p->queries,     p->keys,
+        address(&p->out), p->out.offset, address(&a->mask), a->mask.offset, a->masked,      address(&p->bias),
+        p->bias.offset,   a->biased,     p->batch,          p->heads,       p->queries,     p->keys,
         p->causal,        numbers[0],    numbers[1]};
     return kni_gpu_hash(facts, sizeof facts);
 }
