@@ -205,9 +205,9 @@ static void each_way(void)
         if (check_part(n++, 3)) compare(&chosen[i], KNI_ATTENTION_BY_TILES, KN_F32, true);
     for (int i = 0; i < 3; i++) compare(&chosen[5], KNI_ATTENTION_BY_LOWERING, dtypes[i], true);
     for (int i = 0; i < 3; i++) compare(&chosen[5], KNI_ATTENTION_BY_LIBRARY, dtypes[i], true);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 8; i++) {
         const shape s = draw_shape();
-        if (check_part(n++, 6)) compare(&s, KNI_ATTENTION_BY_TILES, i < 6 ? KN_F32 : dtypes[i % 3], draw(2));
+        if (check_part(n++, 6)) compare(&s, KNI_ATTENTION_BY_TILES, i < 4 ? KN_F32 : dtypes[i % 3], draw(2));
     }
 }
 

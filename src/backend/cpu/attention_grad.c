@@ -12,6 +12,7 @@ typedef struct {
     kni_heads dy, dq, dk, dv, dbias; /* dbias is summed in the compute type */
     char *memory;
     int64_t bytes, scores;      /* of a worker, and of one block of scores in it */
+    int64_t blocks;             /* of scores, of a worker */
     int64_t batches, key_heads; /* of a task */
     int workers;
     _Atomic bool failed;
@@ -57,13 +58,14 @@ static bool add_block(const backward_job *w, int64_t b, int64_t h, int64_t first
     const kni_attention_job *job = &w->job;
     const int64_t key_head = h / (job->sizes.heads / job->sizes.key_heads),
                   seen = kni_attention_seen(job, first, rows);
-    char *ds = p + w->scores, *slopes = job->softcap > 0 ? ds + w->scores : NULL;
+    char *ds = p + w->scores, *slopes = job->softcap > 0 ? ds + w->scores : NULL,
+         *kept = job->drops ? ds + 2 * w->scores : p;
     const int64_t row_bytes = seen * kni_attention_element(job);
     const kni_attention_matrix q = kni_attention_matrix_of(&job->q, b, h, first);
     const kni_attention_matrix k = kni_attention_matrix_of(&job->k, b, key_head, 0);
     const kni_attention_matrix v = kni_attention_matrix_of(&job->v, b, key_head, 0);
     const kni_attention_matrix dy = kni_attention_matrix_of(&w->dy, b, h, first);
-    const kni_attention_matrix weights = kni_attention_dense(p, job->type, seen);
+    const kni_attention_matrix weights = kni_attention_dense(kept, job->type, seen);
     const kni_attention_matrix scores = kni_attention_dense(ds, job->type, seen);
     const kni_attention_matrix dq = kni_attention_dense(kni_attention_at(&w->dq, b, h, first),
                                                         kni_gemm_type_of(w->dq.dtype), job->sizes.size);
@@ -73,9 +75,8 @@ static bool add_block(const backward_job *w, int64_t b, int64_t h, int64_t first
     if (!kni_attention_product(job, rows, seen, job->sizes.value_size, dy, kni_attention_turned(v), scores, 1,
                                0))
         return false;
-    if (job->drops) kni_attention_drop(job, b, h, first, rows, seen, ds);
+    if (job->drops) kni_attention_drop(job, b, h, first, rows, seen, ds, p, kept);
     for (int64_t i = 0; i < rows; i++) job->kernels->backward(ds + i * row_bytes, p + i * row_bytes, seen);
-    if (job->drops) kni_attention_drop(job, b, h, first, rows, seen, p);
     if (!kni_attention_product(job, seen, job->sizes.value_size, rows, kni_attention_turned(weights), dy, dv,
                                1, 1))
         return false;
@@ -94,7 +95,7 @@ static void add_key_head(backward_job *w, int64_t b, int64_t key_head, char *p)
     const int64_t n_k = job->sizes.keys * job->sizes.size, n_v = job->sizes.keys * job->sizes.value_size,
                   element = kni_attention_element(job);
     sums s = {.apart = job->q.dtype != job->compute};
-    s.dk = s.apart ? p + 3 * w->scores : w->dk.data + matrix * n_k * element;
+    s.dk = s.apart ? p + w->blocks * w->scores : w->dk.data + matrix * n_k * element;
     s.dv = s.apart ? s.dk + n_k * element : w->dv.data + matrix * n_v * element;
     memset(s.dk, 0, (size_t)(n_k * element));
     memset(s.dv, 0, (size_t)(n_v * element));
@@ -175,7 +176,8 @@ static kn_status run_tasks(backward_job *w, const kn_record *r)
 {
     const kni_attention_job *job = &w->job;
     w->scores = (job->block * job->sizes.keys * kni_attention_element(job) + 63) / 64 * 64;
-    w->bytes = 3 * w->scores;
+    w->blocks = job->drops ? 4 : 3;
+    w->bytes = w->blocks * w->scores;
     if (job->q.dtype != job->compute)
         w->bytes += job->sizes.keys * (job->sizes.size + job->sizes.value_size) * kni_attention_element(job);
     w->bytes = (w->bytes + 63) / 64 * 64;

@@ -169,29 +169,35 @@ static void draw_words(uint64_t key, uint64_t block, int n, uint32_t *words)
 #endif
 }
 
-#define DROP(type)                                                                                           \
-    for (int j = 0; j < n; j++) {                                                                            \
-        type *x = (type *)row + at + j;                                                                      \
-        *x = words[skipped + j] >= job->threshold ? *x * (type)job->kept : 0;                                \
+#define DROP(type, to, from)                                                                                 \
+    for (int j = 0; j < n; j++)                                                                              \
+        ((type *)(to))[at + j] =                                                                             \
+            words[skipped + j] >= job->threshold ? ((const type *)(from))[at + j] * (type)job->kept : 0;
+
+static void drop_strip(const kni_attention_job *job, int64_t at, int n, const uint32_t *words, int skipped,
+                       char *to, const char *from)
+{
+    if (job->compute == KN_F64) {
+        DROP(double, to, from)
+    } else {
+        DROP(float, to, from)
     }
+}
 
 void kni_attention_drop(const kni_attention_job *job, int64_t b, int64_t h, int64_t first, int64_t rows,
-                        int64_t seen, char *values)
+                        int64_t seen, char *values, const char *weights, char *dropped)
 {
-    _Alignas(64) uint32_t words[STRIP + 4];
+    _Alignas(64) uint32_t words[STRIP];
     const kni_attention_sizes *z = &job->sizes;
     for (int64_t i = 0; i < rows; i++) {
-        char *row = values + i * seen * kni_attention_element(job);
-        const int64_t line = ((b * z->heads + h) * z->queries + first + i) * z->keys;
+        const int64_t row = i * seen * kni_attention_element(job),
+                      line = ((b * z->heads + h) * z->queries + first + i) * z->keys;
         for (int64_t at = 0; at < seen;) {
             const int skipped = (int)((line + at) % 4);
-            const int n = (int)(seen - at < STRIP - 4 ? seen - at : STRIP - 4);
+            const int n = (int)(seen - at < STRIP - skipped ? seen - at : STRIP - skipped);
             draw_words(job->draw_key, (uint64_t)(line + at) / 4, (skipped + n + 3) / 4 * 4, words);
-            if (job->compute == KN_F64) {
-                DROP(double)
-            } else {
-                DROP(float)
-            }
+            drop_strip(job, at, n, words, skipped, values + row, values + row);
+            if (weights) drop_strip(job, at, n, words, skipped, dropped + row, weights + row);
             at += n;
         }
     }
@@ -241,7 +247,7 @@ static void forward_task(void *argument, int64_t task, int worker)
     const kni_attention_matrix y = kni_attention_dense(kni_attention_at(&f->y, b, h, first),
                                                        kni_gemm_type_of(f->y.dtype), job->sizes.value_size);
     bool good = !seen || kni_attention_weights(job, b, h, first, rows, seen, weights, NULL);
-    if (good && job->drops) kni_attention_drop(job, b, h, first, rows, seen, weights);
+    if (good && job->drops) kni_attention_drop(job, b, h, first, rows, seen, weights, NULL, NULL);
     if (!good || !kni_attention_product(job, rows, job->sizes.value_size, seen,
                                         kni_attention_dense(weights, job->type, seen),
                                         kni_attention_matrix_of(&job->v, b, key_head, 0), y, 1, 0))

@@ -75,8 +75,9 @@ bool kni_attention_product(const kni_attention_job *job, int64_t m, int64_t n, i
 bool kni_attention_weights(const kni_attention_job *job, int64_t b, int64_t h, int64_t first, int64_t rows,
                            int64_t seen, char *weights, char *slopes);
 
-/* Drops of a block of values what is dropped of its weights, and multiplies the others. */
+/* Drops of a block of values what is dropped of its weights, and multiplies the others; unless NULL, also of `weights`, into
+   `dropped`. */
 void kni_attention_drop(const kni_attention_job *job, int64_t b, int64_t h, int64_t first, int64_t rows,
-                        int64_t seen, char *values);
+                        int64_t seen, char *values, const char *weights, char *dropped);
 
 #endif
