@@ -204,6 +204,69 @@ static void test_sizes_with_names(void)
     kn_onnx_free(model);
 }
 
+/* ---- keys and values of many layers */
+
+enum { RESULTS = 161 }; /* of a decoder of 80 layers */
+
+/* One branch gives x with the sign that op gives it, as often as there are results. */
+static onnx_message branch_of_many(const char *op, char letter)
+{
+    onnx_message g = {0};
+    char name[16];
+    for (int i = 0; i < RESULTS; i++) {
+        snprintf(name, sizeof name, "%c%d", letter, i);
+        onnx_graph_node(&g, onnx_node(op, i % 2 ? "x" : "u", name));
+        onnx_graph_output(&g, onnx_float_value(name, ONNX_SIZES(2)));
+    }
+    return g;
+}
+
+static onnx_message many_results(void)
+{
+    onnx_message g = {0}, node;
+    char names[RESULTS * 6] = "", name[16];
+    for (int i = 0; i < RESULTS; i++) {
+        snprintf(name, sizeof name, "y%d", i);
+        snprintf(names + strlen(names), sizeof names - strlen(names), i ? " %s" : "%s", name);
+        onnx_graph_output(&g, onnx_float_value(name, ONNX_SIZES(2)));
+    }
+    node = onnx_node("If", "c", names);
+    onnx_attribute_graph(&node, "then_branch", branch_of_many("Abs", 't'));
+    onnx_attribute_graph(&node, "else_branch", branch_of_many("Neg", 'e'));
+    onnx_graph_input(&g, onnx_bool_value("c"));
+    onnx_graph_input(&g, onnx_float_value("x", ONNX_SIZES(2)));
+    onnx_graph_input(&g, onnx_float_value("u", ONNX_SIZES(2)));
+    onnx_graph_node(&g, node);
+    return onnx_model(g);
+}
+
+static void test_many_results(void)
+{
+    char path[100];
+    void *data = NULL;
+    size_t bytes = 0;
+    kn_onnx model = onnx_open(many_results());
+    kn_program p = program_of(model);
+    CHECK(kn_program_save_memory(p, &data, &bytes, NULL) == KN_OK);
+    kn_program again = kn_program_load_memory(data, bytes, NULL);
+    kn_tensor in[] = {kn_keep(kn_full(KN_SCALAR_SHAPE, 0, KN_BOOL)), floats((float[]){1, 2}, 2),
+                      floats((float[]){3, 4}, 2)};
+    for (int i = 0; i < 2; i++) {
+        kn_tensor out[RESULTS] = {KN_NONE};
+        if (!CHECK(kn_program_run(i ? again : p, in, 3, out, RESULTS) == KN_OK))
+            printf("  %s\n", kn_last_error());
+        CHECK_VALUES(out[RESULTS - 2], 0, -1, -2);
+        CHECK_VALUES(out[RESULTS - 1], 0, -3, -4);
+    }
+    snprintf(path, sizeof path, "%s/many.c", folder);
+    CHECK(kn_program_to_source(p, folder, &(kn_program_to_source_args){.name = "many_results"}) == KN_OK);
+    CHECK(kn_program_to_c(p, path, &(kn_program_to_c_args){.name = "many_results"}) == KN_OK);
+    free(data);
+    kn_program_free(again);
+    kn_program_free(p);
+    kn_onnx_free(model);
+}
+
 int main(void)
 {
     char command[100];
@@ -216,6 +279,7 @@ int main(void)
     test_moves();
     test_sizes_with_names();
     test_fewer_indices();
+    test_many_results();
     kn_scope_end(scope, KN_NONE);
     onnx_free_kept();
     snprintf(command, sizeof command, "rm -rf %s", folder);
