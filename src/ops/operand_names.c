@@ -49,6 +49,8 @@ static const struct {
     NAMES(conv_weight_grad, "x dy"),
     NAMES(attention, "q k v mask bias"),
     NAMES(attention_grad, "q k v dy mask bias y"),
+    NAMES(dropout_attention, "q k v mask bias"),
+    NAMES(dropout_attention_grad, "q k v dy mask bias y"),
     NAMES(deform_sample, "x offset mask"),
     NAMES(deform_sample_grad, "x offset dy mask"),
     NAMES(lstm, "x weight weight_h bias lengths h c peepholes"),

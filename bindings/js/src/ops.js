@@ -1102,6 +1102,16 @@ export class Ops {
     return this.call('linear_quantized', 1, [x, weight, scale, zero, bias], { block: 'iblock', bits: 'ibits' }, attributes);
   }
 
+  /** y = d(softmax(scale q k' + bias)) v, where d drops weights and divides the others by 1 - dropout */
+  dropoutAttention(q, k, v, mask, bias, attributes) {
+    return this.call('dropout_attention', 1, [q, k, v, mask, bias], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
+  }
+
+  /** the gradients of dropout_attention by q, k, v and, where wanted, the bias */
+  dropoutAttentionGrad(q, k, v, dy, mask, bias, y, attributes) {
+    return this.call('dropout_attention_grad', 4, [q, k, v, dy, mask, bias, y], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', wantsBias: 'iwants_bias', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
+  }
+
   /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */
   quantizeBytes(x, scale, zero) {
     return this.call('quantize_bytes', 1, [x, scale, zero]);
