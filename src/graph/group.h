@@ -29,6 +29,9 @@ enum {
     KNI_TAKES_REPEATS = KN_TAKES_REPEATS,
     KNI_TAKES_CHANNELS = KN_TAKES_CHANNELS
 };
+/* Whether KN_FUSION_LOG asks for what is fused and why not. */
+bool kni_plan_log_wanted(void);
+
 #define KNI_TAIL_NO KN_FOLLOW_NO
 #define KNI_TAIL_ONLY KN_FOLLOW_ONLY
 #define KNI_TAIL_LAST KN_FOLLOW_LAST

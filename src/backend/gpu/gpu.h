@@ -179,12 +179,38 @@ kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_s
 kni_launch_shape kni_gpu_item_shape(const kni_gpu *g, const kni_gpu_kernel *k, int64_t items);
 
 /* ---- recordings (gpu_recording.c) */
+/* Why a plan is not replayed: gpu_plan_log.c has the texts. */
+typedef enum kni_gpu_why {
+    KNI_GPU_WHY_NOTHING,
+    KNI_GPU_WHY_OWN_LOWERING,
+    KNI_GPU_WHY_RANDOM,
+    KNI_GPU_WHY_FAILED,
+    KNI_GPU_WHY_HOST_MEMORY,
+    KNI_GPU_WHY_NUMBER,
+    KNI_GPU_WHY_UPLOAD,
+    KNI_GPU_WHY_READ,
+    KNI_GPU_WHY_WAIT,
+    KNI_GPU_WHY_MEMORY,
+    KNI_GPU_WHY_FAULTS,
+    KNI_GPU_WHY_THREAD,
+    KNI_GPU_WHY_DRIVER,
+    KNI_GPU_WHY_ROOM,
+    KNI_GPU_WHY_RESULT,
+    KNI_GPU_WHY_SHARED_RESULT,
+    KNI_GPU_WHY_INPUT,
+    KNI_GPU_WHY_WRITTEN,
+    KNI_GPU_WHY_HELD,
+    KNI_GPU_WHY_MODES,
+    KNI_GPU_WHY_NUMBERS,
+    KNI_GPU_WHY_GIVEN_UP,
+    KNI_GPU_WHYS
+} kni_gpu_why;
 /* Runs what a recording has so far and goes on without it, because somebody waits or the host is asked; nothing where
    there is none. */
-kn_status kni_gpu_flush_recording(kni_gpu *g);
-static inline kn_status kni_gpu_flush(kni_gpu *g)
+kn_status kni_gpu_flush_recording(kni_gpu *g, kni_gpu_why why);
+static inline kn_status kni_gpu_flush(kni_gpu *g, kni_gpu_why why)
 {
-    return KNI_LIKELY(!g->recording) ? KN_OK : kni_gpu_flush_recording(g);
+    return KNI_LIKELY(!g->recording) ? KN_OK : kni_gpu_flush_recording(g, why);
 }
 /* The same where another thread than the recording's comes. */
 void kni_gpu_flush_foreign(kni_gpu *g);

@@ -66,6 +66,7 @@ typedef struct kni_gpu_plan {
     int64_t largest; /* bytes of a recording so far */
     bool unfit;      /* it cannot be recorded */
     bool lost;       /* what ran of it until it was found out could not be run */
+    uint32_t told;   /* bit by kni_gpu_why: it was logged */
 } kni_gpu_plan;
 
 struct kni_gpu_recording {
@@ -91,6 +92,7 @@ struct kni_gpu_recording {
     const kni_plan_run *run;
     uint32_t thread;
     bool spoiled;            /* it will be run, but not kept */
+    kni_gpu_why why;         /* the first reason for that */
     kni_gpu_block *deferred; /* of others that were given back meanwhile: for the pool, later */
     kni_gpu_block *free_blocks[KNI_GPU_CLASSES];
 };
@@ -114,9 +116,12 @@ void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_lau
 /* Where the numbers of the launch just made, of a schedule, come from. */
 void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k);
 /* It will not be kept. */
-void kni_gpu_recording_spoil(kni_gpu *g);
+void kni_gpu_recording_spoil(kni_gpu *g, kni_gpu_why why);
 
 /* ---- plans */
+/* Logs why the plan is not replayed where KN_FUSION_LOG asks for it, each reason once; `about`: the tensor that is to blame, NULL:
+   the record that runs. */
+void kni_gpu_plan_tell(kni_gpu_plan *plan, const kni_plan_run *run, kni_gpu_why why, const kni_tensor *about);
 kn_status kni_gpu_plan_begin(kni_gpu *g, const kni_plan_run *run);
 kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run);
 /* KN_ERROR_UNSUPPORTED where no recording fits; nothing was done then. */
