@@ -33,13 +33,16 @@ static void choose(kni_work *w)
     w->full = w->rows % (w->threads * w->lanes * w->chunks) == 0;
 }
 
-/* A result may lie in the memory of an operand that each invocation reads where it writes, and nowhere else. */
+/* A result may lie in the memory of an operand that each invocation reads where it writes, and nowhere else. A single element, which
+   has no axes, is such an operand where there is nothing else to compute. */
 static bool reads_in_order(const kni_work *w, int buffer, int64_t count)
 {
+    bool single = count == 1 && w->rows == 1;
     for (int i = 0; i < w->n_accesses; i++) {
         const kni_work_access *access = &w->accesses[i];
         const kni_work_part *part = &access->parts[0];
         if (access->buffer != buffer) continue;
+        if (single && !part->rank && !part->node && !access->parts[1].rank) continue;
         if (part->rank != 1 || part->node || part->strides[0] != 1 || access->parts[1].rank ||
             part->dims[0] != count)
             return false;

@@ -220,6 +220,8 @@ void kni_gpu_release_block(kni_gpu_block *b)
         return;
     }
     kni_gpu_block **list = &g->free_blocks[b->uploaded][b->class_number];
+    /* Several values of one size that each step brings along find the places of the step before, whichever of them ended first. */
+    while (b->uploaded && *list && (*list)->memory < b->memory) list = &(*list)->next;
     b->next = *list;
     *list = b;
     g->bytes_cached += (int64_t)b->bytes;

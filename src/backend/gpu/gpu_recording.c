@@ -6,7 +6,10 @@
 
 static void spoil(kni_gpu_recording *r, kni_gpu_why why)
 {
-    if (!r->spoiled) r->why = why;
+    if (!r->spoiled) {
+        r->why = why;
+        r->why_step = r->run->step;
+    }
     r->spoiled = true;
 }
 

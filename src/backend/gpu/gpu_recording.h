@@ -93,6 +93,7 @@ struct kni_gpu_recording {
     uint32_t thread;
     bool spoiled;            /* it will be run, but not kept */
     kni_gpu_why why;         /* the first reason for that */
+    int32_t why_step;        /* and where it was found */
     kni_gpu_block *deferred; /* of others that were given back meanwhile: for the pool, later */
     kni_gpu_block *free_blocks[KNI_GPU_CLASSES];
 };
