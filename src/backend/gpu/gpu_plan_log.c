@@ -32,6 +32,18 @@ static const char *name_at(const kni_plan_run *run, int32_t step)
     return group && group->n_records ? group->records[group->n_records - 1]->row->name : "nothing";
 }
 
+/* The first op that reads or makes the tensor. */
+static const char *name_about(const kni_plan_run *run, const kni_tensor *x)
+{
+    for (int32_t i = 0; i < run->n_steps; i++)
+        for (int32_t k = 0; k < run->steps[i]->n_records; k++) {
+            const kn_record *r = run->steps[i]->records[k];
+            for (int j = 0; j < r->n_out + r->n_in; j++)
+                if (r->ids[j] != KNI_NO_SLOT && kni_slot(r->ids[j]) == x) return r->row->name;
+        }
+    return "nothing";
+}
+
 void kni_gpu_plan_tell(kni_gpu_plan *plan, const kni_plan_run *run, kni_gpu_why why, const kni_tensor *about)
 {
     if (!kni_plan_log_wanted() || plan->told >> why & 1) return;
@@ -41,7 +53,7 @@ void kni_gpu_plan_tell(kni_gpu_plan *plan, const kni_plan_run *run, kni_gpu_why 
     char what[160] = "";
     kni_text text = {what, sizeof what, 0};
     if (about)
-        kni_text_format(&text, " (%S)", &about->type);
+        kni_text_format(&text, " (%S of %s)", &about->type, name_about(run, about));
     else if (step < run->n_steps)
         kni_text_format(&text, " (in step %d, %s)", step, name_at(run, step));
     kni_log(KN_LOG_INFO, "fusion: the plan of %d steps from %s to %s is not replayed: %s%s", run->n_steps,
