@@ -215,7 +215,8 @@ static kn_status report_text(kn_backend *b, const char *kind, kn_report *report)
 
 static kn_status limits(kn_backend *b, kn_limits *l)
 {
-    (void)b;
+    const kni_gpu *g = kni_gpu_of(b);
+    l->waiting_bytes = g->limit ? g->limit : g->driver->memory_bytes;
     l->kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS |
                1u << KNI_GROUP_PRODUCT | 1u << KNI_GROUP_MANY;
     l->max_records = 64;
