@@ -137,12 +137,16 @@ static void replays_each_token(bool turns, bool reads, kn_dtype dtype)
         kn_tensor next = kn_own(kn_argmax(logits(&t, tokens), -1, false));
         kn_drop(tokens);
         tokens = next;
-        CHECK(kn_sync(device) == KN_OK && (!reads || kn_read(tokens, &word, sizeof word) == KN_OK));
+        bool done = kn_sync(device) == KN_OK && (!reads || kn_read(tokens, &word, sizeof word) == KN_OK);
+        if (!CHECK(done)) puts(kn_last_error());
         CHECK(kn_fusion_stats_of(device, &after) == KN_OK);
         bool replayed = after.submissions - before.submissions == 1 && after.plans_replayed - before.plans_replayed == 1;
-        if (i == 5) printf("%lld launches for a token\n", (long long)(paper_now.launches - copies));
-        if (i >= 4 && !CHECK(replayed)) printf("token %d is not replayed\n", i);
         kn_scope_end(scope, KN_NONE);
+        if (i == 5) printf("%lld launches for a token\n", (long long)(paper_now.launches - copies));
+        if (i >= 4 && (!done || !CHECK(replayed))) {
+            printf("token %d is not replayed\n", i);
+            break;
+        }
     }
     if (!CHECK(after.plans_made - start.plans_made <= 4))
         printf("%lld plans\n", (long long)(after.plans_made - start.plans_made));
@@ -152,8 +156,15 @@ static void replays_each_token(bool turns, bool reads, kn_dtype dtype)
     CHECK(kn_shutdown() == 0);
 }
 
+static void note(void *context, kn_log_level level, const char *text)
+{
+    (void)context, (void)level;
+    if (strstr(text, "not replayed")) puts(text);
+}
+
 int main(void)
 {
+    kn_log_set(note, NULL);
     gives_the_same(false);
     gives_the_same(true);
     refuses();

@@ -25,6 +25,7 @@ typedef struct kni_gpu_block {
     uint32_t class_number;
     uint64_t faults; /* bit n: the value depends on fault cell n of this epoch */
     uint64_t epoch;
+    uint64_t born;                         /* counts how often blocks were taken: another number, another value */
     kn_tensor error;                       /* the fault that was found in it, 0 bits: none */
     struct kni_gpu_block *companion;       /* what was computed beside it, NULL: nothing; ends with it */
     uint64_t companion_key;                /* says of what it was computed */
@@ -72,6 +73,7 @@ struct kni_gpu {
     uint64_t cells_waiting, cells_reserved; /* bit n: a launch may report to it; it belongs to a recording */
     kn_status cells_status;                 /* of the latest reading of the cells */
     uint64_t epoch;
+    uint64_t births;
     /* kernels */
     kni_gpu_kernel **kernels;
     uint32_t n_kernels, kernel_room;

@@ -102,7 +102,7 @@ static kni_ir *build_attend(const attend_key *key)
         "    index first = (b * key_heads + h / (heads / key_heads)) * keys, here = lengths[each ? b : 0];\n"
         "    if (here > keys) here = keys;\n"
         "    if (causal) here = here - queries + i + 1;\n"
-        "    index seen = workgroup_max(here);\n"
+        "    index seen = here;\n"
         "    if (l < size) query[l] = q[g * size + l] * scale;\n"
         "    barrier();\n"
         "    index parts = 256 / values, part = l / values, d = l % values;\n"

@@ -172,6 +172,7 @@ static void begin(kni_gpu *g, kni_gpu_block *b)
 {
     b->faults = 0;
     b->epoch = g->epoch;
+    b->born = ++g->births;
     b->error = KN_NONE;
     b->companion = NULL;
     link_live(g, b);

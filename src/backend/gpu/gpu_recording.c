@@ -395,7 +395,7 @@ static void keep(kni_gpu *g, kni_gpu_recording *r)
     link_recording(g, r);
 }
 
-kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run)
+static kn_status end_plan(kni_gpu *g, const kni_plan_run *run)
 {
     kni_gpu_plan *plan = *run->cache;
     kni_gpu_recording *r = g->recording;
@@ -424,6 +424,14 @@ kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run)
     return KN_OK;
 }
 
+kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run)
+{
+    kni_gpu_plan *plan = *run->cache;
+    kn_status s = end_plan(g, run);
+    if (plan) kni_gpu_moving_end(plan, true);
+    return s;
+}
+
 /* ---- plans */
 
 /* A plan may be forgotten after its device was closed. */
@@ -438,6 +446,7 @@ static void forget_plan(void *cached)
         if (plan->next) plan->next->previous = plan->previous;
         kni_gpu_unlock(g);
     }
+    if (plan->places) kni_free(plan->places, (size_t)(plan->n_places + 1) * sizeof *plan->places);
     kni_free(plan, sizeof *plan);
 }
 
@@ -466,10 +475,13 @@ static bool worth_recording(const kni_gpu_plan *plan)
 
 kn_status kni_gpu_plan_begin(kni_gpu *g, const kni_plan_run *run)
 {
-    if (!g->driver->record_begin || run->runs < KNI_GPU_RUNS_BEFORE || g->recording)
+    if (!g->driver->record_begin || run->runs < KNI_GPU_RUNS_BEFORE - 1 || g->recording)
         return KN_ERROR_UNSUPPORTED;
     kni_gpu_plan *plan = plan_of(g, run);
     if (!plan) return KN_ERROR_UNSUPPORTED;
+    int32_t moved[KNI_GPU_MOVING], n_moved;
+    kni_gpu_moving_note(plan, run, moved, &n_moved);
+    if (run->runs < KNI_GPU_RUNS_BEFORE) return KN_ERROR_UNSUPPORTED;
     if (!worth_recording(plan)) {
         if (!plan->unfit) kni_gpu_plan_tell(plan, run, KNI_GPU_WHY_GIVEN_UP, NULL);
         return KN_ERROR_UNSUPPORTED;
@@ -485,14 +497,17 @@ kn_status kni_gpu_plan_begin(kni_gpu *g, const kni_plan_run *run)
     }
     kni_gpu_recording *r = new_recording(g, plan, run);
     if (!r) return KN_ERROR_UNSUPPORTED;
-    kn_status s = kni_gpu_checked(g, g->driver->record_begin(g->driver));
+    bool good = kni_gpu_moving_begin(g, r, run, moved, n_moved);
+    kn_status s = good ? kni_gpu_checked(g, g->driver->record_begin(g->driver)) : KN_ERROR_UNSUPPORTED;
     if (s) {
-        plan->unfit = true;
+        kni_gpu_moving_end(plan, false);
+        plan->unfit = good;
         kni_gpu_plan_tell(plan, run, KNI_GPU_WHY_DRIVER, NULL);
         destroy(r);
         return s;
     }
     g->recording = r;
+    kni_gpu_moving_adopt(g, r);
     return KN_OK;
 }
 

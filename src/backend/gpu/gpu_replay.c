@@ -13,6 +13,8 @@ static kni_gpu_why misfit_of(const kni_gpu_input *in, const kni_tensor *x)
     if (kni_storage_flags(x->storage) & (KNI_STORAGE_PENDING | KNI_STORAGE_FAILED)) return KNI_GPU_WHY_FAILED;
     const kni_gpu_block *b = kni_gpu_block_of(x->storage);
     if (!b || b->error.bits) return KNI_GPU_WHY_FAILED;
+    if (in->own)
+        return b->bytes == in->own->bytes && !x->offset && !b->companion ? KNI_GPU_WHY_NOTHING : KNI_GPU_WHY_INPUT;
     if (b->memory != in->memory || x->offset != in->offset) return KNI_GPU_WHY_INPUT;
     const void *beside = b->companion ? b->companion->memory : NULL;
     if (beside != in->beside || (beside && b->companion_key != in->beside_key)) return KNI_GPU_WHY_INPUT;
@@ -250,7 +252,8 @@ kn_status kni_gpu_plan_replay(kni_gpu *g, const kni_plan_run *run)
         r = next;
     }
     if (!r && why) kni_gpu_plan_tell(plan, run, why, about);
-    if (!r || (r->live && !move_all(g, r)) || !give_results(r, run)) return KN_ERROR_UNSUPPORTED;
+    if (!r || (r->live && !move_all(g, r)) || !kni_gpu_moving_bring(g, r, run) || !give_results(r, run))
+        return KN_ERROR_UNSUPPORTED;
     if (kni_gpu_checked(g, g->driver->replay(g->driver, r->work))) {
         take_back(run, r->n_results);
         kni_gpu_recording_free(r);
