@@ -1,7 +1,7 @@
 /* Attention with heads: the module, its masks and its cache. */
 #include "core/dtype.h"
 #include "core/objects.h"
-#include "nn/attention_run.h"
+#include "nn/attention_span.h"
 #include "nn/layer.h"
 #include "support/failure.h"
 #include "support/scalar_math.h"
@@ -103,7 +103,7 @@ kn_status kn_nn_attention_init(kn_nn_attention *m, int64_t d_model, int64_t n_he
    [batch, heads, queries, keys]. */
 typedef struct masks {
     kn_tensor sees, bias;
-    bool is_causal; /* in the simple form that kn_attention knows */
+    bool is_causal;    /* in the simple form that kn_attention knows */
     kn_tensor lengths; /* of a cache that has more room than tokens; KN_NONE: all of its keys are there */
 } masks;
 
@@ -279,15 +279,17 @@ static kn_status check_room(const kn_nn_attention_cache *cache, kn_tensor x, kn_
     int64_t tokens = kn_size(x, 2);
     if (!kn_ok(x)) return kni_failure_of(x);
     if (tokens > cache->capacity - cache->length)
-        return kni_failure(KN_ERROR_INDEX,
-                           "kn_nn_attention_forward: %lld tokens more do not fit into a cache of %lld, of which %lld "
-                           "are used",
-                           (long long)tokens, (long long)cache->capacity, (long long)cache->length);
+        return kni_failure(
+            KN_ERROR_INDEX,
+            "kn_nn_attention_forward: %lld tokens more do not fit into a cache of %lld, of which %lld "
+            "are used",
+            (long long)tokens, (long long)cache->capacity, (long long)cache->length);
     bool fits = !room.bits || (kn_dtype_of(x) == kn_dtype_of(room) && kn_size(room, 2) == cache->capacity);
     for (int i = 0; i < 4 && fits && room.bits; i++) fits = i == 2 || kn_size(x, i) == kn_size(room, i);
     if (fits) return KN_OK;
-    return kni_failure(KN_ERROR_SHAPE, "kn_nn_attention_forward: the cache was begun with another batch, dtype or capacity; "
-                                       "drop it before");
+    return kni_failure(KN_ERROR_SHAPE,
+                       "kn_nn_attention_forward: the cache was begun with another batch, dtype or capacity; "
+                       "drop it before");
 }
 
 /* The same as `remember` in room that is there: *k and *v become all of it. The room is handed over, so that it can be written in
@@ -299,7 +301,8 @@ static kn_status write_into(kn_nn_attention_cache *cache, kn_tensor span, kn_ten
     if (s == KN_OK) s = check_room(cache, new[1], room[1]);
     if (s != KN_OK) return s;
     int64_t length = cache->length + kn_size(new[0], 2);
-    for (int i = 0; i < 2; i++) room[i] = room[i].bits ? kn_alias(room[i]) : make_room(new[i], cache->capacity);
+    for (int i = 0; i < 2; i++)
+        room[i] = room[i].bits ? kn_alias(room[i]) : make_room(new[i], cache->capacity);
     kn_nn_attention_cache_drop(cache);
     for (int i = 0; i < 2; i++) room[i] = kn_update_at(room[i], 2, kn_narrow(span, 0, 0, 1), new[i]);
     for (int i = 0; i < 2; i++)

@@ -1,5 +1,5 @@
 /* Stacks of transformer layers and their caches. */
-#include "nn/attention_run.h"
+#include "nn/attention_span.h"
 #include "nn/layer.h"
 #include "support/argument.h"
 #include "support/failure.h"
@@ -75,7 +75,8 @@ static kn_nn_attention_call begin_call(const kn_nn_attention_call *given)
 /* Where the new tokens come to lie is the same in all layers. */
 static void set_span(kn_nn_attention_call *call, const kn_nn_transformer_cache *cache, kn_tensor x)
 {
-    if (call->span.bits || !cache || !cache->self[0].capacity || !kn_ok(x) || kn_rank(x) != 3 || kn_size(x, 1) < 1)
+    if (call->span.bits || !cache || !cache->self[0].capacity || !kn_ok(x) || kn_rank(x) != 3 ||
+        kn_size(x, 1) < 1)
         return;
     call->span = kn_keep(kni_attention_span(&cache->self[0], kn_size(x, 1)));
 }

@@ -28,11 +28,12 @@ static kn_status infer(kni_infer *c)
     if (s == KN_OK) s = kni_infer_integer(c, 3);
     if (s) return s;
     const kni_type *lengths = c->in[3];
-    bool fits = lengths->rank == 0 ||
-                (lengths->rank == 1 && (kni_dims_agree(lengths->dims[0], 1) ||
-                                        kni_dims_agree(lengths->dims[0], c->in[0]->dims[0])));
+    bool fits =
+        lengths->rank == 0 || (lengths->rank == 1 && (kni_dims_agree(lengths->dims[0], 1) ||
+                                                      kni_dims_agree(lengths->dims[0], c->in[0]->dims[0])));
     if (fits) return KN_OK;
-    return kni_infer_fail(c, KN_ERROR_SHAPE, "the lengths %S are neither one number nor one for each of the batch of q %S",
+    return kni_infer_fail(c, KN_ERROR_SHAPE,
+                          "the lengths %S are neither one number nor one for each of the batch of q %S",
                           lengths, c->in[0]);
 }
 
@@ -86,7 +87,8 @@ static kn_tensor sees(kn_tensor q, kn_tensor k, kn_tensor lengths, bool causal)
     return kn_less(kn_arange(0, (double)keys, 1, KN_I64), end);
 }
 
-static kn_tensor with_mask(const kn_tensor in[5], kn_tensor lengths, const kni_attention_attributes *a, double dropout)
+static kn_tensor with_mask(const kn_tensor in[5], kn_tensor lengths, const kni_attention_attributes *a,
+                           double dropout)
 {
     kn_tensor seen = sees(in[0], in[1], lengths, a->is_causal != 0);
     if (in[3].bits) seen = kn_logical_and(seen, in[3]);
@@ -103,13 +105,15 @@ static kn_status lower(kni_lowering *l)
     return KN_OK;
 }
 
-OP(attention_at, .doc = "attention over the first lengths[b] keys; where it is causal the queries are the last of these",
+OP(attention_at,
+   .doc = "attention over the first lengths[b] keys; where it is causal the queries are the last of these",
    .min_in = 4, .max_in = 6, .n_out = 1, .kind = KNI_CONTRACTION, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
    .schema = schema, .attribute_bytes = sizeof(kni_attention_attributes), .autocast = KNI_AUTOCAST_NARROW,
    .infer = infer, .launch = launch, .flags = KNI_FLAG_LOWERS_WELL, .lower = lower)
 
 /* With dropout it is the composite that kn_attention is then, with a mask. */
-kn_tensor kni_attend_lengths(const kn_tensor in[5], kn_tensor lengths, const kni_attention_attributes *a, double dropout)
+kn_tensor kni_attend_lengths(const kn_tensor in[5], kn_tensor lengths, const kni_attention_attributes *a,
+                             double dropout)
 {
     kn_tensor all[6] = {in[0], in[1], in[2], lengths, in[3], in[4]};
     if (dropout == 0) return kni_apply(&kni_op_attention_at, all, 6, a);

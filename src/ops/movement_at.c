@@ -7,7 +7,8 @@
 
 extern const kni_native kni_cpu_update_at;
 
-static const kn_attribute update_schema[] = {KNI_ATTR(kni_at_attributes, axis, KNI_ATTR_INT, KNI_STATIC), {0}};
+static const kn_attribute update_schema[] = {KNI_ATTR(kni_at_attributes, axis, KNI_ATTR_INT, KNI_STATIC),
+                                             {0}};
 static const kn_attribute slice_schema[] = {KNI_ATTR(kni_at_attributes, axis, KNI_ATTR_INT, KNI_STATIC),
                                             KNI_ATTR(kni_at_attributes, size, KNI_ATTR_INT, KNI_STATIC),
                                             {0}};
@@ -33,8 +34,9 @@ static kn_status check_position(const kni_infer *c, int at, kni_at_attributes *a
     bool one = p->rank == 0 || (p->rank == 1 && kni_dims_agree(p->dims[0], 1));
     bool each = p->rank == 1 && a->axis > 0 && kni_dims_agree(p->dims[0], x->dims[0]);
     if (one || each) return KN_OK;
-    return kni_infer_fail(c, KN_ERROR_SHAPE,
-                          "the position %S is neither one number nor one for each index of the first axis of %S", p, x);
+    return kni_infer_fail(
+        c, KN_ERROR_SHAPE,
+        "the position %S is neither one number nor one for each index of the first axis of %S", p, x);
 }
 
 static void put_view(kni_launch *l, const kni_at_view *v)
@@ -71,8 +73,9 @@ static kn_status launch_slice_at(kni_launch *l)
     return KN_OK;
 }
 
-OP(slice_at, .doc = "y[..., i, ...] = x[..., position + i, ...], the position moved to where all of it lies inside", .min_in = 2,
-   .max_in = 2, .n_out = 1, .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES,
+OP(slice_at,
+   .doc = "y[..., i, ...] = x[..., position + i, ...], the position moved to where all of it lies inside",
+   .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES,
    .schema = slice_schema, .attribute_bytes = sizeof(kni_at_attributes), .infer = infer_slice_at,
    .launch = launch_slice_at)
 
@@ -112,7 +115,8 @@ static kn_status infer_update_at(kni_infer *c)
         fits = i == a->axis ? kni_dim_low(values->dims[i]) <= kni_dim_high(x->dims[i])
                             : kni_dims_agree(values->dims[i], x->dims[i]);
     if (!fits)
-        return kni_infer_fail(c, KN_ERROR_SHAPE, "values of %S do not fit into axis %D of %S", values, a->axis, x);
+        return kni_infer_fail(c, KN_ERROR_SHAPE, "values of %S do not fit into axis %D of %S", values,
+                              a->axis, x);
     if (values->dtype != x->dtype)
         return kni_infer_fail(c, KN_ERROR_DTYPE, "values are %T, the tensor is %T: convert with kn_cast()",
                               (int)values->dtype, (int)x->dtype);
@@ -130,10 +134,12 @@ static kn_status launch_update_at(kni_launch *l)
 }
 
 OP(update_at,
-   .doc = "x with x[..., position + i, ...] = values[..., i, ...], the position moved to where all of them lie inside",
+   .doc = "x with x[..., position + i, ...] = values[..., i, ...], the position moved to where all of them "
+          "lie inside",
    .min_in = 3, .max_in = 3, .n_out = 1, .kind = KNI_MOVEMENT, .dtypes = KNI_ALL,
-   .flags = KNI_FLAG_ALIAS | KNI_FLAG_MOVES, .schema = update_schema, .attribute_bytes = sizeof(kni_at_attributes),
-   .infer = infer_update_at, .launch = launch_update_at, .native = &kni_cpu_update_at)
+   .flags = KNI_FLAG_ALIAS | KNI_FLAG_MOVES, .schema = update_schema,
+   .attribute_bytes = sizeof(kni_at_attributes), .infer = infer_update_at, .launch = launch_update_at,
+   .native = &kni_cpu_update_at)
 
 GRADIENT(update_at)
 {

@@ -33,12 +33,13 @@ static bool begin(subject *t, kn_device device, int64_t capacity)
     kn_device_use(device);
     kn_seed(device, 3);
     kn_nn_transformer_args args = {.norm_first = true, .final_norm = true};
-    bool good = kn_nn_embedding_init(&t->gpt.words, WORDS, WIDTH, NULL) == KN_OK &&
-                kn_nn_learned_positions_init(&t->gpt.positions, WIDTH, CONTEXT, NULL) == KN_OK &&
-                kn_nn_transformer_encoder_init(&t->gpt.blocks, WIDTH, HEADS, 4 * WIDTH, LAYERS, &args) == KN_OK &&
-                kn_nn_linear_init(&t->gpt.head, WIDTH, WORDS, NULL) == KN_OK &&
-                kn_nn_rotary_init(&t->rotary, CONTEXT, WIDTH / HEADS, NULL) == KN_OK &&
-                kn_nn_transformer_cache_init(&t->cache, LAYERS) == KN_OK;
+    bool good =
+        kn_nn_embedding_init(&t->gpt.words, WORDS, WIDTH, NULL) == KN_OK &&
+        kn_nn_learned_positions_init(&t->gpt.positions, WIDTH, CONTEXT, NULL) == KN_OK &&
+        kn_nn_transformer_encoder_init(&t->gpt.blocks, WIDTH, HEADS, 4 * WIDTH, LAYERS, &args) == KN_OK &&
+        kn_nn_linear_init(&t->gpt.head, WIDTH, WORDS, NULL) == KN_OK &&
+        kn_nn_rotary_init(&t->rotary, CONTEXT, WIDTH / HEADS, NULL) == KN_OK &&
+        kn_nn_transformer_cache_init(&t->cache, LAYERS) == KN_OK;
     kn_module_train((kn_module){&t->gpt, &Gpt_type}, false);
     kn_nn_transformer_cache_reserve(&t->cache, capacity);
     return good;
@@ -120,7 +121,8 @@ static void replays_each_token(bool turns, bool reads, kn_dtype dtype)
 {
     subject t = {.turns = turns};
     kn_fusion_stats start, before, after;
-    paper_do = (paper_orders){.room = INT64_C(1) << 30, .records = true, .fault = -1, .addresses = true, .library = true};
+    paper_do = (paper_orders){
+        .room = INT64_C(1) << 30, .records = true, .fault = -1, .addresses = true, .library = true};
     paper_register();
     kn_device device = kn_device_open("autodiff(fusion(paper))");
     CHECK(begin(&t, device, CONTEXT));
@@ -140,7 +142,8 @@ static void replays_each_token(bool turns, bool reads, kn_dtype dtype)
         bool done = kn_sync(device) == KN_OK && (!reads || kn_read(tokens, &word, sizeof word) == KN_OK);
         if (!CHECK(done)) puts(kn_last_error());
         CHECK(kn_fusion_stats_of(device, &after) == KN_OK);
-        bool replayed = after.submissions - before.submissions == 1 && after.plans_replayed - before.plans_replayed == 1;
+        bool replayed =
+            after.submissions - before.submissions == 1 && after.plans_replayed - before.plans_replayed == 1;
         kn_scope_end(scope, KN_NONE);
         if (i == 5) printf("%lld launches for a token\n", (long long)(paper_now.launches - copies));
         if (i >= 4 && (!done || !CHECK(replayed))) {

@@ -8,7 +8,11 @@
 #include <kn/program.h>
 #include <stdlib.h>
 
-enum { MAX_PHASES = 2, STEPS = 7, RECORDED = 4 /* two steps before, and the one in which params get their states */ };
+enum {
+    MAX_PHASES = 2,
+    STEPS = 7,
+    RECORDED = 4 /* two steps before, and the one in which params get their states */
+};
 
 typedef struct subject {
     const bench_model *model;
@@ -110,8 +114,10 @@ static void end(subject *t)
 static int64_t plans_of(const subject *t)
 {
     int64_t plans = t->answers ? 1 : phases(t->model);
-    if (!strcmp(t->model->name, "bigru") && !t->answers) plans = t->pieces ? 4 : 2;
-    else if (t->pieces) plans *= 3;
+    if (!strcmp(t->model->name, "bigru") && !t->answers)
+        plans = t->pieces ? 4 : 2;
+    else if (t->pieces)
+        plans *= 3;
     return plans;
 }
 
@@ -161,7 +167,8 @@ static void says_why_not(void)
         kept[i] = kn_own(kn_from(values, KN_F32, KN_SHAPE(LARGE)));
         CHECK(kn_ok(kn_keep(kn_sum(kn_exp(kept[i]), KN_AXES_ALL, false))) && kn_submit(t.device) == KN_OK);
         kn_scope_end(scope, KN_NONE);
-        if (i == 4 && !CHECK(n == 1 && strstr(told, "an input lies elsewhere") && strstr(told, "[300000]"))) puts(told);
+        if (i == 4 && !CHECK(n == 1 && strstr(told, "an input lies elsewhere") && strstr(told, "[300000]")))
+            puts(told);
     }
     CHECK(n == 2 && strstr(told, "none of its recordings fitted again"));
     kn_log_set(NULL, NULL);

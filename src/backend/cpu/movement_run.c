@@ -65,8 +65,8 @@ static kn_status run_update_at(const kn_record *r)
             part.offset += i * part.strides[0];
             part.type.dims[0] = 1;
         }
-        copy_into((char *)y->storage->data + offset * (int64_t)kni_element_bytes(y), y->type.dtype, y->strides,
-                  &part);
+        copy_into((char *)y->storage->data + offset * (int64_t)kni_element_bytes(y), y->type.dtype,
+                  y->strides, &part);
     }
     return KN_OK;
 }

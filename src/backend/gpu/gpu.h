@@ -25,10 +25,10 @@ typedef struct kni_gpu_block {
     uint32_t class_number;
     uint64_t faults; /* bit n: the value depends on fault cell n of this epoch */
     uint64_t epoch;
-    uint64_t born;                         /* counts how often blocks were taken: another number, another value */
-    kn_tensor error;                       /* the fault that was found in it, 0 bits: none */
-    struct kni_gpu_block *companion;       /* what was computed beside it, NULL: nothing; ends with it */
-    uint64_t companion_key;                /* says of what it was computed */
+    uint64_t born;                   /* counts how often blocks were taken: another number, another value */
+    kn_tensor error;                 /* the fault that was found in it, 0 bits: none */
+    struct kni_gpu_block *companion; /* what was computed beside it, NULL: nothing; ends with it */
+    uint64_t companion_key;          /* says of what it was computed */
     struct kni_gpu_block *previous, *next; /* among the blocks in use; among the free ones of a class */
     struct kni_gpu_recording *recording;   /* whose launches use it, NULL: none; it goes back there */
     struct kni_gpu_block *sibling;         /* another one of the recording */

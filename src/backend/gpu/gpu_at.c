@@ -17,15 +17,16 @@ typedef struct place_key {
 /* y[(o * length + begin + j) * inner + i] = v[item] with item = (o * size + j) * inner + i. */
 static kni_ir *build_place(const place_key *key)
 {
-    static const char text[] =
-        "kernel place_at(index item, in T v[], in index position[], out T y[], index length, index size, index inner,"
-        " index per)\n"
-        "{\n"
-        "    index i = item % inner, j = item / inner % size, o = item / inner / size, at = position[o / per];\n"
-        "    if (at > length - size) at = length - size;\n"
-        "    if (at < 0) at = 0;\n"
-        "    y[(o * length + at + j) * inner + i] = v[item];\n"
-        "}\n";
+    static const char text[] = "kernel place_at(index item, in T v[], in index position[], out T y[], index "
+                               "length, index size, index inner,"
+                               " index per)\n"
+                               "{\n"
+                               "    index i = item % inner, j = item / inner % size, o = item / inner / "
+                               "size, at = position[o / per];\n"
+                               "    if (at > length - size) at = length - size;\n"
+                               "    if (at < 0) at = 0;\n"
+                               "    y[(o * length + at + j) * inner + i] = v[item];\n"
+                               "}\n";
     const uint8_t storage[] = {key->value, key->position, key->value};
     const int element = key->value == KN_U64 ? KN_U64 : KN_I64;
     kni_ir_parse_options options = {"place_at", "place_at", element, KN_F32, storage};
@@ -39,7 +40,8 @@ static int raw_dtype(size_t bytes)
 }
 
 /* A block with the elements of x in order, and where they begin in it. */
-static kn_status in_order(kni_gpu *g, kni_tensor *x, kni_gpu_block **block, kni_gpu_block **made, int64_t *offset)
+static kn_status in_order(kni_gpu *g, kni_tensor *x, kni_gpu_block **block, kni_gpu_block **made,
+                          int64_t *offset)
 {
     *offset = 0;
     if (!kni_gpu_contiguous(x)) {
@@ -55,7 +57,8 @@ kn_status kni_gpu_run_update_at(kni_gpu *g, const kn_record *r)
 {
     const kni_at_attributes *a = r->attributes;
     kni_tensor *values = kni_in(r, 1), *position = kni_in(r, 2), *y = kni_out(r, 0);
-    place_key key = {{'p', 'l', 'a', 'c', 'e'}, (uint8_t)raw_dtype(kni_gpu_element_bytes(y)), position->type.dtype};
+    place_key key = {
+        {'p', 'l', 'a', 'c', 'e'}, (uint8_t)raw_dtype(kni_gpu_element_bytes(y)), position->type.dtype};
     if (!key.value || kni_count(&values->type) == 0) return KN_ERROR_UNSUPPORTED;
     kni_gpu_kernel *k = kni_gpu_find(g, &key, sizeof key);
     if (!k) k = kni_gpu_add(g, &key, sizeof key, build_place(&key));
@@ -91,8 +94,10 @@ typedef struct attend_key {
 static kni_ir *build_attend(const attend_key *key)
 {
     static const char text[] =
-        "kernel attend_at(workgroup 256, in T q[], in T k[], in T v[], in index lengths[], out T y[], index heads,"
-        " index key_heads, index queries, index keys, index size, index values, index each, index causal, f32 scale)\n"
+        "kernel attend_at(workgroup 256, in T q[], in T k[], in T v[], in index lengths[], out T y[], index "
+        "heads,"
+        " index key_heads, index queries, index keys, index size, index values, index each, index causal, "
+        "f32 scale)\n"
         "{\n"
         "    shared f32 query[256];\n"
         "    shared f32 powers[256];\n"
@@ -123,7 +128,8 @@ static kni_ir *build_attend(const attend_key *key)
         "        index end = seen - at < 256 ? seen - at : 256;\n"
         "        sum = sum * keep;\n"
         "        if (part < parts)\n"
-        "            for (index j = part; j < end; j += parts) sum += powers[j] * v[(first + at + j) * values + d];\n"
+        "            for (index j = part; j < end; j += parts) sum += powers[j] * v[(first + at + j) * "
+        "values + d];\n"
         "        highest = next;\n"
         "        barrier();\n"
         "    }\n"
@@ -181,7 +187,8 @@ kn_status kni_gpu_run_attention_at(kni_gpu *g, const kn_record *r)
     if (p.items > INT32_MAX) return KN_ERROR_UNSUPPORTED;
     kni_gpu_block *blocks[5] = {NULL}, *made[4] = {NULL};
     kn_status s = KN_OK;
-    for (int i = 0; i < 4 && s == KN_OK; i++) s = in_order(g, kni_in(r, i), &blocks[i], &made[i], &p.offsets[i]);
+    for (int i = 0; i < 4 && s == KN_OK; i++)
+        s = in_order(g, kni_in(r, i), &blocks[i], &made[i], &p.offsets[i]);
     if (s == KN_OK) s = kni_gpu_allocate(g, y);
     if (s == KN_OK) {
         blocks[4] = kni_gpu_block_of(y->storage);

@@ -39,12 +39,14 @@ void kni_gpu_moving_note(kni_gpu_plan *plan, const kni_plan_run *run, int32_t *m
         bool elsewhere = known && b && is_elsewhere(b, &plan->places[i]);
         plan->places[i] = b ? (kni_gpu_spot){b->memory, b->born} : (kni_gpu_spot){NULL, 0};
         if (!elsewhere || *n == MOST_INPUTS) continue;
-        if (b->bytes <= MOST_BYTES && !b->companion && !x->offset && kni_gpu_contiguous(x) && !seen_twice(run, i))
+        if (b->bytes <= MOST_BYTES && !b->companion && !x->offset && kni_gpu_contiguous(x) &&
+            !seen_twice(run, i))
             moved[(*n)++] = i;
     }
 }
 
-bool kni_gpu_moving_begin(kni_gpu *g, kni_gpu_recording *r, const kni_plan_run *run, const int32_t *moved, int32_t n)
+bool kni_gpu_moving_begin(kni_gpu *g, kni_gpu_recording *r, const kni_plan_run *run, const int32_t *moved,
+                          int32_t n)
 {
     kni_gpu_plan *plan = r->plan;
     for (int32_t i = 0; i < n; i++) {
@@ -62,7 +64,8 @@ bool kni_gpu_moving_begin(kni_gpu *g, kni_gpu_recording *r, const kni_plan_run *
         plan->moving[plan->n_moving].before = x->storage;
         plan->moving[plan->n_moving++].id = run->inputs[moved[i]];
         x->storage = storage;
-        if (kni_gpu_checked(g, g->driver->copy(g->driver, own->memory, 0, from->memory, 0, from->bytes))) return false;
+        if (kni_gpu_checked(g, g->driver->copy(g->driver, own->memory, 0, from->memory, 0, from->bytes)))
+            return false;
         kni_gpu_input *in = &r->inputs[moved[i]];
         in->own = in->block = own;
         in->memory = own->memory;
@@ -95,7 +98,8 @@ bool kni_gpu_moving_bring(kni_gpu *g, const kni_gpu_recording *r, const kni_plan
         const kni_gpu_block *own = r->inputs[i].own;
         if (!own) continue;
         const kni_gpu_block *from = kni_gpu_block_of(kni_slot(run->inputs[i])->storage);
-        if (kni_gpu_checked(g, g->driver->copy(g->driver, own->memory, 0, from->memory, 0, own->bytes))) return false;
+        if (kni_gpu_checked(g, g->driver->copy(g->driver, own->memory, 0, from->memory, 0, own->bytes)))
+            return false;
     }
     return true;
 }

@@ -6,8 +6,8 @@
 #include "backend/gpu/gpu.h"
 
 enum {
-    KNI_GPU_RUNS_BEFORE = 2,    /* a plan that runs for the third time is likely to run often */
-    KNI_GPU_RECORDINGS = 4,     /* of one plan, for as many sets of addresses */
+    KNI_GPU_RUNS_BEFORE = 2,     /* a plan that runs for the third time is likely to run often */
+    KNI_GPU_RECORDINGS = 4,      /* of one plan, for as many sets of addresses */
     KNI_GPU_RECORDED_CELLS = 32, /* that all recordings may have */
     KNI_GPU_MOVING = 16          /* inputs of a recording that may lie somewhere else in each run */
 };
@@ -18,8 +18,8 @@ typedef struct kni_gpu_input {
     void *memory, *beside;
     uint64_t beside_key;
     int64_t offset;
-    bool writable; /* nobody else referred to it then */
-    bool written;  /* and something was written over it */
+    bool writable;      /* nobody else referred to it then */
+    bool written;       /* and something was written over it */
     kni_gpu_block *own; /* of the recording: what moves is copied into it; NULL: it must lie where it was */
 } kni_gpu_input;
 
@@ -70,10 +70,10 @@ typedef struct kni_gpu_plan {
     kni_gpu_recording *recordings; /* the latest used first */
     int32_t n_recordings;
     int64_t made, replays;
-    int64_t largest; /* bytes of a recording so far */
-    bool unfit;      /* it cannot be recorded */
-    bool lost;       /* what ran of it until it was found out could not be run */
-    uint32_t told;   /* bit by kni_gpu_why: it was logged */
+    int64_t largest;             /* bytes of a recording so far */
+    bool unfit;                  /* it cannot be recorded */
+    bool lost;                   /* what ran of it until it was found out could not be run */
+    uint32_t told;               /* bit by kni_gpu_why: it was logged */
     struct kni_gpu_spot *places; /* where the inputs of its latest run by steps were */
     int32_t n_places, n_moving;
     struct {
@@ -137,7 +137,8 @@ void kni_gpu_recording_spoil(kni_gpu *g, kni_gpu_why why);
    back to where the last one was by chance. */
 void kni_gpu_moving_note(kni_gpu_plan *plan, const kni_plan_run *run, int32_t *moved, int32_t *n);
 /* Before the driver records: copies of these, which the plan reads then. False without memory. */
-bool kni_gpu_moving_begin(kni_gpu *g, kni_gpu_recording *r, const kni_plan_run *run, const int32_t *moved, int32_t n);
+bool kni_gpu_moving_begin(kni_gpu *g, kni_gpu_recording *r, const kni_plan_run *run, const int32_t *moved,
+                          int32_t n);
 /* When it records: the copies belong to the recording. */
 void kni_gpu_moving_adopt(kni_gpu *g, kni_gpu_recording *r);
 /* The copies go, after the plan ran or, begun false, before it does. */

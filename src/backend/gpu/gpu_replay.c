@@ -14,7 +14,8 @@ static kni_gpu_why misfit_of(const kni_gpu_input *in, const kni_tensor *x)
     const kni_gpu_block *b = kni_gpu_block_of(x->storage);
     if (!b || b->error.bits) return KNI_GPU_WHY_FAILED;
     if (in->own)
-        return b->bytes == in->own->bytes && !x->offset && !b->companion ? KNI_GPU_WHY_NOTHING : KNI_GPU_WHY_INPUT;
+        return b->bytes == in->own->bytes && !x->offset && !b->companion ? KNI_GPU_WHY_NOTHING
+                                                                         : KNI_GPU_WHY_INPUT;
     if (b->memory != in->memory || x->offset != in->offset) return KNI_GPU_WHY_INPUT;
     const void *beside = b->companion ? b->companion->memory : NULL;
     if (beside != in->beside || (beside && b->companion_key != in->beside_key)) return KNI_GPU_WHY_INPUT;

@@ -1,6 +1,6 @@
 /* What stacks of layers share with the attention in them. */
-#ifndef KNI_NN_ATTENTION_RUN_H
-#define KNI_NN_ATTENTION_RUN_H
+#ifndef KNI_NN_ATTENTION_SPAN_H
+#define KNI_NN_ATTENTION_SPAN_H
 
 #include <kn/nn/attention_layers.h>
 
