@@ -69,7 +69,8 @@ typedef struct kni_program_node {
     const char *site;         /* the user's line, NULL: not known */
 } kni_program_node;
 
-enum { KNI_PROGRAM_DEPTH = 64 };
+/* Operands or results of a node, and results of a region, are at most KNI_PROGRAM_VALUES: a decoder of 80 layers gives 161. */
+enum { KNI_PROGRAM_DEPTH = 64, KNI_PROGRAM_VALUES = 256 };
 
 /* Nodes in the order they run. Region 0 is the program itself. A node may read values of regions around its own. */
 typedef struct kni_program_region {
@@ -79,6 +80,9 @@ typedef struct kni_program_region {
     int32_t parent; /* -1: the program, or a function */
     int32_t depth;  /* of the regions and calls inside it; at most KNI_PROGRAM_DEPTH */
     int32_t name;   /* of a function, in `names`; -1 */
+    /* Sizes that nodes bind in it and in what they hold or call, while it is built; none are noted of the program itself. */
+    kn_dim *bound;
+    int32_t n_bound, bound_room;
 } kni_program_region;
 
 typedef struct kni_program {
