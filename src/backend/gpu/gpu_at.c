@@ -29,7 +29,7 @@ static kni_ir *build_place(const place_key *key)
                                "}\n";
     const uint8_t storage[] = {key->value, key->position, key->value};
     const int element = key->value == KN_U64 ? KN_U64 : KN_I64;
-    kni_ir_parse_options options = {"place_at", "place_at", element, KN_F32, storage};
+    kni_ir_parse_options options = {"place_at", "place_at", element, KN_F32, storage, KN_I64};
     return kni_ir_parse(text, sizeof text - 1, &options);
 }
 
@@ -142,7 +142,7 @@ static kni_ir *build_attend(const attend_key *key)
         "    }\n"
         "}\n";
     const uint8_t storage[] = {key->element, key->element, key->element, key->lengths, key->element};
-    kni_ir_parse_options options = {"attend_at", "attend_at", KN_F32, KN_F32, storage};
+    kni_ir_parse_options options = {"attend_at", "attend_at", KN_F32, KN_F32, storage, KN_I64};
     return kni_ir_parse(text, sizeof text - 1, &options);
 }
 
