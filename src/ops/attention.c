@@ -434,6 +434,7 @@ kn_tensor kn_attention(kn_tensor q, kn_tensor k, kn_tensor v, const kn_attention
     kni_attention_attributes a = {
         .scale = g->scale, .softcap = kn_real_or(g->softcap, 0), .is_causal = g->is_causal};
     double p = kn_real_or(g->dropout, 0);
+    if (g->lengths.bits) return kni_attend_lengths(in, g->lengths, &a, p);
     if (p != 0) return attend_with_dropout(in, &a, p);
     return kni_apply(&kni_op_attention, in, 5, &a);
 }

@@ -38,6 +38,10 @@ typedef struct kni_attention_sizes {
 } kni_attention_sizes;
 kni_attention_sizes kni_attention_sizes_of(const kn_record *r);
 
+/* kn_attention with lengths; in: q, k, v, mask and bias. */
+kn_tensor kni_attend_lengths(const kn_tensor in[5], kn_tensor lengths, const kni_attention_attributes *a,
+                             double dropout);
+
 /* The scale that is meant for vectors of this size. */
 double kni_attention_scale(const kni_attention_attributes *a, int64_t size);
 

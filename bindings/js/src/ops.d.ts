@@ -348,6 +348,10 @@ export declare class Ops {
   concat(tensors: Operand[], attributes?: { axis?: number | boolean | bigint }): Tensor;
   /** x with x[start + i * step] = values[i] */
   updateSlice(x: Operand, values: Operand, attributes?: { start?: number[]; stop?: number[]; step?: number[] }): Tensor;
+  /** y[..., i, ...] = x[..., position + i, ...], the position moved to where all of it lies inside */
+  sliceAt(x: Operand, position: Operand, attributes?: { axis?: number | boolean | bigint; size?: number | boolean | bigint }): Tensor;
+  /** x with x[..., position + i, ...] = values[..., i, ...], the position moved to where all of them lie inside */
+  updateAt(x: Operand, values: Operand, position: Operand, attributes?: { axis?: number | boolean | bigint }): Tensor;
   /** y[..., j, ...] = x[..., indices[j], ...] */
   take(x: Operand, indices: Operand, attributes?: { axis?: number | boolean | bigint; negative?: number | boolean | bigint }): Tensor;
   /** y[o, j, i] = x[o, index[o, j, i], i] */
@@ -446,6 +450,8 @@ export declare class Ops {
   dropoutAttention(q: Operand, k: Operand, v: Operand, mask?: Operand, bias?: Operand, attributes?: { scale?: number; softcap?: number; isCausal?: number | boolean | bigint; dropout?: number; key?: number | boolean | bigint; counter?: number | boolean | bigint }): Tensor;
   /** the gradients of dropout_attention by q, k, v and, where wanted, the bias */
   dropoutAttentionGrad(q: Operand, k: Operand, v: Operand, dy: Operand, mask?: Operand, bias?: Operand, y?: Operand, attributes?: { scale?: number; softcap?: number; isCausal?: number | boolean | bigint; wantsBias?: number | boolean | bigint; dropout?: number; key?: number | boolean | bigint; counter?: number | boolean | bigint }): [Tensor, Tensor, Tensor, Tensor];
+  /** attention over the first lengths[b] keys; where it is causal the queries are the last of these */
+  attentionAt(q: Operand, k: Operand, v: Operand, lengths: Operand, mask?: Operand, bias?: Operand, attributes?: { scale?: number; softcap?: number; isCausal?: number | boolean | bigint }): Tensor;
   /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */
   quantizeBytes(x: Operand, scale: Operand, zero: Operand): Tensor;
   /** (x - zero) scale in f32 of i8 and u8 */

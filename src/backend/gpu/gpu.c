@@ -139,10 +139,11 @@ static kn_status execute_recorded(kni_gpu *g, const kn_record *r)
     bool inside = kni_thread_self()->context.depth_of_lowering > 0, scheduled;
     bool own = r->row->kind == KNI_SYSTEM && r->row->lower;
     uint32_t mark = kni_gpu_recording_mark(g);
-    if (own || (inside && r->row->flags & KNI_FLAG_RANDOM)) kni_gpu_recording_spoil(g);
+    if (own) kni_gpu_recording_spoil(g, KNI_GPU_WHY_OWN_LOWERING);
+    if (inside && r->row->flags & KNI_FLAG_RANDOM) kni_gpu_recording_spoil(g, KNI_GPU_WHY_RANDOM);
     kn_status s = execute_one(g, r, &scheduled);
     if (s)
-        kni_gpu_recording_spoil(g);
+        kni_gpu_recording_spoil(g, KNI_GPU_WHY_FAILED);
     else if (!inside)
         kni_gpu_recording_unit(g, r, mark, scheduled);
     return s;
@@ -173,7 +174,7 @@ static kn_status sync_device(kn_backend *b)
     kni_gpu *g = kni_gpu_of(b);
     kni_gpu_lock(g);
     kn_status s = kni_gpu_usable(g);
-    if (s == KN_OK) s = kni_gpu_flush(g);
+    if (s == KN_OK) s = kni_gpu_flush(g, KNI_GPU_WHY_WAIT);
     if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
     if (s == KN_OK && g->cells_waiting) s = kni_gpu_settle_faults(g);
     kni_gpu_unlock(g);
@@ -215,7 +216,8 @@ static kn_status report_text(kn_backend *b, const char *kind, kn_report *report)
 
 static kn_status limits(kn_backend *b, kn_limits *l)
 {
-    (void)b;
+    const kni_gpu *g = kni_gpu_of(b);
+    l->waiting_bytes = g->limit ? g->limit : g->driver->memory_bytes;
     l->kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS |
                1u << KNI_GROUP_PRODUCT | 1u << KNI_GROUP_MANY;
     l->max_records = 64;
@@ -236,7 +238,7 @@ static kn_status run_locked(kni_gpu *g, const kni_group *group)
         if (s == KN_OK)
             kni_gpu_recording_unit(g, NULL, mark, group->kind != KNI_GROUP_PRODUCT);
         else if (s != KN_ERROR_UNSUPPORTED)
-            kni_gpu_recording_spoil(g);
+            kni_gpu_recording_spoil(g, KNI_GPU_WHY_FAILED);
     }
     return s;
 }
