@@ -47,7 +47,7 @@ kn_status kni_gpu_multiply(kni_gpu *g, const kni_gpu_product *p);
 bool kni_gpu_prefers_kernel(const kni_gpu *g, int dtype, int64_t m, int64_t n, int64_t k, int64_t batch);
 
 /* ---- tails of our own kernels (gpu_tail.c) */
-enum { KNI_GPU_PRODUCT_BUFFERS = 4, KNI_GPU_PRODUCT_NUMBERS = 40 };
+enum { KNI_GPU_PRODUCT_BUFFERS = 5, KNI_GPU_PRODUCT_NUMBERS = 40 };
 /* A product's kernel: its key, its own buffers (the result first of what is written, left out where there is a tail) with
    the offsets of their first elements, and its numbers. */
 typedef struct kni_gpu_product_launch {
