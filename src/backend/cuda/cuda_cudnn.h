@@ -33,7 +33,7 @@ enum {
 
 /* What an engine of the library must not do. */
 enum {
-    KNI_DNN_EXACT = 1, /* round operands, as tensor cores do with f32 */
+    KNI_DNN_EXACT = 1, /* round operands, as tensor cores do with f32, or sums on their way */
     KNI_DNN_READY =
         2, /* be compiled at run time, which takes seconds; transform images, which spreads what is not finite */
 };

@@ -31,6 +31,7 @@ enum {
 enum {
     TENSOR_CORES = 1 << 0,
     ROUNDS_OPERANDS = 1 << 1,
+    ROUNDS_SUMS = 1 << 2,
     FOURIER = 1 << 3,
     WINOGRAD = 1 << 5,
     COMPILED_LATE = 1 << 0 /* of its behaviour */
@@ -72,7 +73,7 @@ static bool is_forbidden(kni_dnn_graph *g, void *config)
     if (!engine || g->api->get(config, CONFIG_ENGINE, TYPE_DESCRIPTOR, 1, &n, &engine)) return true;
     if (!notes_of(g, engine, ENGINE_NUMERICAL, TYPE_NUMERICAL, &numerical)) return true;
     if (!notes_of(g, engine, ENGINE_BEHAVIOUR, TYPE_BEHAVIOUR, &behaviour)) return true;
-    if (g->limits & KNI_DNN_EXACT) no |= TENSOR_CORES | ROUNDS_OPERANDS;
+    if (g->limits & KNI_DNN_EXACT) no |= TENSOR_CORES | ROUNDS_OPERANDS | ROUNDS_SUMS;
     if (g->limits & KNI_DNN_READY) no |= FOURIER | WINOGRAD;
     return numerical & no || (g->limits & KNI_DNN_READY && behaviour & COMPILED_LATE);
 }
