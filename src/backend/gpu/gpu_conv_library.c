@@ -24,9 +24,20 @@ static bool has_channels_last(const kni_tensor *x)
     return x->type.dims[0] == 1 || x->strides[0] == step;
 }
 
+static bool lies_last(const kni_tensor *x)
+{
+    return x->storage && !kni_gpu_contiguous(x) && has_channels_last(x);
+}
+
+/* Whether both images lie in one of the two orders, and in the same. */
+static bool lie_alike(const kni_tensor *x, const kni_tensor *y)
+{
+    return (kni_gpu_contiguous(x) && kni_gpu_contiguous(y)) || (has_channels_last(x) && has_channels_last(y));
+}
+
 static kn_status give(kni_gpu *g, kni_tensor *x, operand *o)
 {
-    o->last = x->storage && !kni_gpu_contiguous(x) && has_channels_last(x);
+    o->last = lies_last(x);
     if (o->last || kni_gpu_contiguous(x)) {
         o->offset = x->storage ? x->offset : 0;
         return kni_gpu_operand(g, x, &o->block, &o->made);
@@ -159,6 +170,7 @@ kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu
     kni_convolution p;
     if (!kni_gpu_conv_suits_library(g, r, what)) return KN_ERROR_UNSUPPORTED;
     if (((bias || tail) && what != KNI_CONV_FORWARD) || !describe(r, what, &p)) return KN_ERROR_UNSUPPORTED;
+    if (tail && tail->added && !lie_alike(tail->added, y)) return KN_ERROR_UNSUPPORTED;
     memset(in, 0, sizeof in);
     kn_status s = give_all(g, r, what, in);
     if (s == KN_OK && !tail) s = kni_gpu_allocate(g, y);
@@ -168,7 +180,7 @@ kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu
                            .bias = lent(&in[2]),
                            .result = {kni_gpu_block_of(y->storage), y->offset},
                            .x_last = in[0].last,
-                           .y_last = what == KNI_CONV_WEIGHT && in[1].last,
+                           .y_last = what == KNI_CONV_WEIGHT ? in[1].last : lies_last(y),
                            .relu = tail && tail->epilogue & KNI_EPILOGUE_RELU};
         if (tail && tail->added)
             m.added = (kni_conv_operand){kni_gpu_block_of(tail->added->storage), tail->added->offset};
