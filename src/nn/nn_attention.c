@@ -202,7 +202,7 @@ static kn_tensor grouped_matmul(const kn_nn_attention *m, kn_tensor a, kn_tensor
     return kn_flatten(kn_matmul(groups, kn_unsqueeze(b, 2)), 1, 2);
 }
 
-/* Attention whose weights exist in memory: for dropout, quiet softmax, min_float, and to look at them. */
+/* Attention whose weights exist in memory: for quiet softmax, min_float, and to look at them. */
 static kn_tensor attend_openly(const kn_nn_attention *m, kn_tensor q, kn_tensor k, kn_tensor v,
                                const masks *given, kn_tensor *weights)
 {
@@ -223,7 +223,10 @@ static kn_tensor attend(const kn_nn_attention *m, kn_tensor q, kn_tensor k, kn_t
                         bool openly, kn_tensor *weights)
 {
     if (openly) return attend_openly(m, q, k, v, given, weights);
-    kn_attention_args args = {.mask = given->sees, .bias = given->bias, .is_causal = given->is_causal};
+    kn_attention_args args = {.mask = given->sees,
+                              .bias = given->bias,
+                              .is_causal = given->is_causal,
+                              .dropout = m->training ? m->dropout : 0};
     return kn_attention(q, k, v, &args);
 }
 
@@ -300,7 +303,7 @@ kn_tensor kn_nn_attention_forward(const kn_nn_attention *m, kn_tensor query, kn_
     if (s == KN_OK) s = check_operand("key", key, m->d_context);
     if (s == KN_OK) s = check_operand("value", value, m->d_context);
     int64_t before = call->cache && !call->fixed_cache ? call->cache->length : 0;
-    bool openly = m->quiet_softmax || m->min_float != 0 || call->weights || (m->training && m->dropout > 0);
+    bool openly = m->quiet_softmax || m->min_float != 0 || call->weights;
     masks given;
     kn_tensor k, v;
     if (s == KN_OK) s = find_keys(m, key, value, call, &k, &v);

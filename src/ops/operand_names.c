@@ -49,6 +49,8 @@ static const struct {
     NAMES(conv_weight_grad, "x dy"),
     NAMES(attention, "q k v mask bias"),
     NAMES(attention_grad, "q k v dy mask bias y"),
+    NAMES(dropout_attention, "q k v mask bias"),
+    NAMES(dropout_attention_grad, "q k v dy mask bias y"),
     NAMES(deform_sample, "x offset mask"),
     NAMES(deform_sample_grad, "x offset dy mask"),
     NAMES(lstm, "x weight weight_h bias lengths h c peepholes"),
@@ -81,6 +83,8 @@ static const struct {
     NAMES(ctc_loss, "log_probs targets input_lengths target_lengths"),
     NAMES(ctc_loss_grad, "dy log_probs targets input_lengths target_lengths loss forward"),
     /* windows, linear algebra, updates */
+    NAMES(max_pool_grad, "dy at"),
+    NAMES(adaptive_max_pool_grad, "dy at"),
     NAMES(grid_sample, "x grid"),
     NAMES(grid_sample_grad, "dy grid"),
     NAMES(fft, "real imag"),

@@ -1102,6 +1102,16 @@ export class Ops {
     return this.call('linear_quantized', 1, [x, weight, scale, zero, bias], { block: 'iblock', bits: 'ibits' }, attributes);
   }
 
+  /** y = d(softmax(scale q k' + bias)) v, where d drops weights and divides the others by 1 - dropout */
+  dropoutAttention(q, k, v, mask, bias, attributes) {
+    return this.call('dropout_attention', 1, [q, k, v, mask, bias], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
+  }
+
+  /** the gradients of dropout_attention by q, k, v and, where wanted, the bias */
+  dropoutAttentionGrad(q, k, v, dy, mask, bias, y, attributes) {
+    return this.call('dropout_attention_grad', 4, [q, k, v, dy, mask, bias, y], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', wantsBias: 'iwants_bias', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
+  }
+
   /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */
   quantizeBytes(x, scale, zero) {
     return this.call('quantize_bytes', 1, [x, scale, zero]);
@@ -1264,7 +1274,7 @@ export class Ops {
 
   /** max over windows of the last axes, and where it was */
   maxPool(x, attributes) {
-    return this.call('max_pool', 2, [x], { axes: 'iaxes', window: 'lwindow', stride: 'lstride', padding: 'lpadding', paddingEnd: 'lpadding_end', dilation: 'ldilation', ceilMode: 'iceil_mode', excludePadding: 'iexclude_padding', divisor: 'idivisor', size: 'lsize' }, attributes);
+    return this.call('max_pool', 2, [x], { axes: 'iaxes', window: 'lwindow', stride: 'lstride', padding: 'lpadding', paddingEnd: 'lpadding_end', dilation: 'ldilation', ceilMode: 'iceil_mode', excludePadding: 'iexclude_padding', divisor: 'idivisor', size: 'lsize', places: 'iplaces' }, attributes);
   }
 
   /** mean over windows of the last axes */
@@ -1315,6 +1325,16 @@ export class Ops {
   /** y[n, c, p stride + k dilation - padding] += columns[n, (c, k), p], 1 to 3 axes */
   col2im(x, attributes) {
     return this.call('col2im', 1, [x], { axes: 'iaxes', window: 'lwindow', stride: 'lstride', padding: 'lpadding', paddingEnd: 'lpadding_end', dilation: 'ldilation', ceilMode: 'iceil_mode', excludePadding: 'iexclude_padding', divisor: 'idivisor', size: 'lsize' }, attributes);
+  }
+
+  /** dx[p] = sum of dy over the windows of max_pool whose largest element is at p */
+  maxPoolGrad(dy, at, attributes) {
+    return this.call('max_pool_grad', 1, [dy, at], { axes: 'iaxes', window: 'lwindow', stride: 'lstride', padding: 'lpadding', paddingEnd: 'lpadding_end', dilation: 'ldilation', ceilMode: 'iceil_mode', excludePadding: 'iexclude_padding', divisor: 'idivisor', size: 'lsize' }, attributes);
+  }
+
+  /** dx[p] = sum of dy over the windows of adaptive_max_pool whose largest element is at p */
+  adaptiveMaxPoolGrad(dy, at, attributes) {
+    return this.call('adaptive_max_pool_grad', 1, [dy, at], { size: 'lsize', input: 'linput' }, attributes);
   }
 
   /** y[o] = sum over neighbours i of filter(at(o) - i) x[i], on each spatial axis */

@@ -57,6 +57,10 @@ typedef struct kni_attention {
         lse; /* f32 [batch, heads, queries], logarithm of the sum of the exponentials; a result of the forward pass
                       where its memory is not NULL, an operand of the gradient */
     int64_t q_steps[3], k_steps[3], v_steps[3];
+    /* Added to the scores, of the same dtype; memory NULL: nothing. Steps along all four axes of the scores, 0 where it repeats,
+       1 along the keys; not every driver's kernels take one. */
+    kni_place bias;
+    int64_t bias_steps[4];
     /* the gradient only; out is then an operand */
     kni_place dy, dq, dk, dv;
     int64_t dy_steps[3];

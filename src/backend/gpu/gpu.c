@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* recursive locks */
 #endif
+#include "backend/gpu/attention_device.h"
 #include "backend/gpu/gpu_conv.h"
 #include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
@@ -105,7 +106,7 @@ static bool lacks_f64(const kn_record *r)
     return false;
 }
 
-/* *scheduled: its schedule alone was launched. */
+/* *scheduled: its schedule alone was launched, or kernels that say likewise where their numbers come from. */
 static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
 {
     const kn_op *row = r->row;
@@ -120,7 +121,7 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
     if (g->driver->profiling) kni_gpu_label(g, &r, 1);
     bool product = row->kind == KNI_CONTRACTION;
     s = product ? kni_gpu_native(g, r) : kni_gpu_scheduled(g, r);
-    *scheduled = !product && s == KN_OK;
+    *scheduled = s == KN_OK && (!product || row->flags & KNI_FLAG_RANDOM);
     if (s == KN_ERROR_UNSUPPORTED) s = product ? kni_gpu_scheduled(g, r) : kni_gpu_native(g, r);
     if (s != KN_ERROR_UNSUPPORTED) return s;
     /* Lowering rounds to 16 bits between its steps where the reference kernel does not. */
@@ -377,6 +378,7 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     const char *tf32 = kni_environment("KN_TF32");
     g->tf32 = tf32 && !strcmp(tf32, "on");
     g->convolutions = kni_gpu_conv_way(kni_environment("KN_CONV"));
+    g->attention = kni_gpu_attention_way(kni_environment("KN_ATTENTION"));
     g->limit = bytes_from_environment("KN_DEVICE_MEMORY");
     const char *pool = kni_environment("KN_DEVICE_POOL");
     g->exact = pool && !strcmp(pool, "off");

@@ -58,6 +58,9 @@ struct kni_gpu {
     bool lost;
     bool tf32;            /* products of f32 may round their operands to 10 bits */
     uint8_t convolutions; /* how they are made where that can be chosen: of gpu_conv.h */
+    uint8_t attention;    /* likewise, of attention_device.h */
+    uint32_t n_told;
+    uint64_t told[32]; /* kinds of attention of which the log said how they are made */
     char lost_text[256];
     /* memory */
     kni_gpu_block *live;

@@ -256,16 +256,26 @@ void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_lau
     if (copy && params) memcpy(copy, params, k->param_bytes);
 }
 
-void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k)
+static void give_sources(kni_gpu *g, const kni_sched_source *sources, uint32_t n, bool lack)
 {
     kni_gpu_recording *r = g->recording;
     if (!r || r->spoiled || !r->launches.n) return;
     kni_gpu_launched *l = (kni_gpu_launched *)r->launches.items + r->launches.n - 1;
     l->source = r->sources.n;
-    l->n_sources = k->n_sources;
-    l->sources_lack = k->sources_lack;
-    kni_sched_source *copy = l->n_sources ? append(r, &r->sources, l->n_sources, sizeof *copy) : NULL;
-    if (copy) memcpy(copy, k->sources, l->n_sources * sizeof *copy);
+    l->n_sources = n;
+    l->sources_lack = lack;
+    kni_sched_source *copy = n ? append(r, &r->sources, n, sizeof *copy) : NULL;
+    if (copy) memcpy(copy, sources, n * sizeof *copy);
+}
+
+void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k)
+{
+    give_sources(g, k->sources, k->n_sources, k->sources_lack);
+}
+
+void kni_gpu_recording_numbers(kni_gpu *g, const kni_sched_source *sources, uint32_t n)
+{
+    give_sources(g, sources, n, false);
 }
 
 bool kni_gpu_may_overwrite(kni_gpu *g, const kni_storage *x)

@@ -113,6 +113,8 @@ void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_lau
                               const void *params);
 /* Where the numbers of the launch just made, of a schedule, come from. */
 void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k);
+/* The same for a launch of one record that no schedule made; the sources are all that change. */
+void kni_gpu_recording_numbers(kni_gpu *g, const kni_sched_source *sources, uint32_t n);
 /* It will not be kept. */
 void kni_gpu_recording_spoil(kni_gpu *g);
 
