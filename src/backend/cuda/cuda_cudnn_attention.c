@@ -46,8 +46,8 @@ typedef struct builder {
 static void *operand(builder *b, int64_t id, int dtype, const int64_t *dims, const int64_t *steps)
 {
     kni_dnn_tensor t = {.id = id, .dtype = dtype};
-    memcpy(t.dims, dims, sizeof t.dims);
-    memcpy(t.steps, steps, sizeof t.steps);
+    memcpy(t.dims, dims, 4 * sizeof *dims);
+    memcpy(t.steps, steps, 4 * sizeof *steps);
     return kni_dnn_add_tensor(b->g, &t);
 }
 
@@ -290,11 +290,12 @@ kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient)
     plan_key key;
     if (!takes(p) || !all_lie_well(p, gradient) || (gradient && !p->lse.memory)) return KN_ERROR_UNSUPPORTED;
     make_key(p, gradient, &key);
-    const kni_dnn_kept *plan = kni_dnn_find(c, &key, sizeof key, build);
+    static const kni_dnn_kind kind = {build, NULL, false};
+    const kni_dnn_kept *plan = kni_dnn_find(c, &key, sizeof key, &kind);
     if (!plan) return KN_ERROR_UNSUPPORTED;
     size_t dots = gradient ? padded(p->batch * p->heads * p->queries * 4) : 0;
     size_t wide = gradient ? padded(p->batch * p->heads * p->queries * p->size * 4) : 0;
-    char *memory = kni_cuda_scratch(c, dots + wide + padded(plan->workspace));
+    char *memory = kni_cuda_scratch(c, dots + wide + padded(plan->choices[0].workspace));
     if (!memory) return KN_ERROR_UNSUPPORTED;
     float scale = (float)p->scale, one = 1, hidden = -__builtin_inff();
     const kni_place *places[IDS] = {
