@@ -20,7 +20,7 @@ static bool repeats(const kni_tensor *x)
 
 static kni_order order_of(const kni_tensor *x)
 {
-    return x->storage ? kni_order_of(x->type.rank, x->type.dims, x->strides) : KNI_ORDER_ROWS;
+    return kni_order_of(x->type.rank, x->type.dims, x->strides);
 }
 
 static bool is_wanted(const kn_op *row, const kni_type *y, kn_device device)
@@ -44,7 +44,7 @@ static kni_order order_kept(const kn_record *r, const kni_type *y)
     }
     for (int i = 0; i < r->n_in; i++) {
         const kni_tensor *x = kni_in(r, i);
-        if (x && x->storage && kni_same_dims(&x->type, y) && !repeats(x)) return order_of(x);
+        if (x && kni_same_dims(&x->type, y) && !repeats(x)) return order_of(x);
     }
     return KNI_ORDER_ROWS;
 }

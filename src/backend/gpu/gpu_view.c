@@ -134,9 +134,15 @@ kn_status kni_gpu_place(kni_gpu *g, kni_tensor *x, kni_gpu_block *to, int64_t st
     if (n == 0) return KN_OK;
     kn_status s = kni_gpu_operand(g, x, &blocks[0], &made);
     if (s) return s;
-    memcpy(dims, x->type.dims, sizeof dims);
-    memcpy(strides[0], x->strides, sizeof strides[0]);
-    memcpy(strides[1], places ? places : x->strides, sizeof strides[1]);
+    /* Neighbours are those of the result, in whatever order it lies. */
+    int32_t axes[KN_MAX_RANK];
+    kni_order_axes(places ? kni_order_of(x->type.rank, x->type.dims, places) : KNI_ORDER_ROWS, x->type.rank,
+                   axes);
+    for (int a = 0; a < x->type.rank; a++) {
+        dims[a] = x->type.dims[axes[a]];
+        strides[0][a] = x->strides[axes[a]];
+        strides[1][a] = places ? places[axes[a]] : strides[0][a];
+    }
     int rank = kni_collapse(x->type.rank, dims, places ? 2 : 1, strides);
     if (rank == 1 && strides[0][0] == 1 && (!places || strides[1][0] == 1)) {
         s = kni_gpu_checked(g,
