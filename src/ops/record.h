@@ -48,6 +48,7 @@ bool kni_fits_over(const kni_tensor *x, const kni_tensor *y, int order);
 static inline void kni_take_memory(kni_tensor *y, const kni_tensor *x)
 {
     if (y->storage) kni_storage_release(y->storage);
+    kni_storage_written(x->storage);
     y->storage = kni_storage_retain(x->storage);
     y->offset = 0;
     kni_promised_strides(y);

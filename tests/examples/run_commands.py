@@ -42,6 +42,7 @@ def array(folder, name, code, shape, *values):
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 ROWS = ["f32", "n", 2]
+UNREAD = ('"inputs": [{', '"inputs": [{"name": "u"}, {')  # an input that no op reads stands first
 BOTH = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 0]}, "outputs": ["y", "z"]')   # z is x
 WEIGHT = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 1]}, "outputs": ["y", "z"]')  # z is w, which has no rows
 
@@ -204,6 +205,8 @@ CASES = [
     (program(), "p.safetensors", "run {file} --input x={folder}/nothing.npy", 1, ["nothing.npy"], []),
     (program(), "p.safetensors", "run {file} --input x", 2, ["'x' makes no sense"], []),
     (program(), "p.safetensors", "run {file} --batch 0", 2, ["'0' makes no sense"], []),
+    (program(UNREAD), "p.safetensors", "run {file} --input x={folder}/x.npy", 0, ["y: f32 [3, 2] 10 200 30 400 500 600"], []),
+    (program(UNREAD), "p.safetensors", "run {file} --input x={folder}/x.npy --batch 2", 0, ["y: f32 [3, 2] 10 200 30 400 500 600"], []),
     (program(BOTH), "p.safetensors", "run {file} --input x={folder}/x.npy --output y={folder}/b.safetensors --output z={folder}/./b.safetensors",
      0, [], ["y:", "z:"]),
     (program(BOTH), "p.safetensors", "inspect {folder}/b.safetensors", 0, ["y ", "z ", "[3, 2]"], []),

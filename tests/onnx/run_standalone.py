@@ -24,7 +24,6 @@ DTYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 9:
           16: "bf16", 17: "f8_e4m3", 18: "f8_e4m3_fnuz", 19: "f8_e5m2", 20: "f8_e5m2_fnuz", 21: "u4", 22: "i4", 23: "f4_e2m1", 24: "e8m0",
           25: "u2", 26: "i2"}
 INTEGERS, BOOL, FLOATS = (6, 7), 9, (1, 10, 11, 16)
-RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
 
 
 # ---- protobuf, as much of it as is asked for
@@ -104,16 +103,6 @@ class Port:
         return signed(known[0]) if known else None
 
 
-def operators(nodes):
-    """Names of the operators of nodes and of the graphs in them."""
-    for node in nodes:
-        yield b"".join(values_of(node, 4)).decode()
-        for attribute in values_of(node, 5):
-            for key, value in fields(attribute):
-                if key in (6, 11):
-                    yield from operators(values_of(value, 1))
-
-
 class Tensor:
     """What a file of test data says of its value."""
 
@@ -153,11 +142,7 @@ class Case:
             self.ports = [p for p in self.ports if p.name.encode() not in constants]
         nodes = values_of(graph, 1)
         functions = values_of(model, 25)
-        ops = set(operators(nodes))
-        for function in functions:
-            ops |= set(operators(values_of(function, 7)))
         self.many = len(nodes) > 1 or bool(functions)
-        self.random = bool(ops & RANDOM)
 
     def pairs(self):
         return list(zip(self.ports, self.inputs))
@@ -255,7 +240,7 @@ DRIVER = r"""
 enum { MOST = 64, GUARD = 64 };
 typedef struct one {
     const char *const *in, *const *out;
-    int n_in, n_out, many, random;
+    int n_in, n_out, many;
     int (*call)(void **in, void **out);
 } one;
 
@@ -338,7 +323,7 @@ static int run_case(const one *c)
                 return printf("output %d: bytes behind its end were written", k), 1;
         unsigned char *want = malloc(bytes[k] + 1);
         if (!want || kn_read(expected[k], want, bytes[k])) return printf("output %d: %s", k, kn_last_error()), 1;
-        if (!c->random && compare(c, k, expected[k], out[k], want, bytes[k])) return 1;
+        if (compare(c, k, expected[k], out[k], want, bytes[k])) return 1;
     }
     return printf("ok"), 0;
 }
@@ -387,7 +372,7 @@ def driver_text(cases):
         for kind, files in (("in", case.takes), ("out", case.outputs)):
             texts = ", ".join([c_text(t.path) for t in files] + ["0"])
             parts.append(f"static const char *const {kind}_{i}[] = {{{texts}}};\n")
-        rows.append(f"    {{in_{i}, out_{i}, {len(case.takes)}, {len(case.outputs)}, {int(case.many)}, {int(case.random)}, call_{i}}},\n")
+        rows.append(f"    {{in_{i}, out_{i}, {len(case.takes)}, {len(case.outputs)}, {int(case.many)}, call_{i}}},\n")
     parts.append("static const one cases[] = {\n" + "".join(rows) + "};\n")
     parts.append(f"static const int n_cases = {len(cases)};\n")
     return "".join(parts) + main.replace("static const int n_cases;", "")

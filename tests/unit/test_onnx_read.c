@@ -5,6 +5,7 @@
 #include "support/onnx_sound.h"
 #include "support/onnx_writer.h"
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static kni_buffer bytes_of_model; /* what the latest model lies in */
@@ -445,6 +446,33 @@ static void models_are_files(void)
     free(empty);
 }
 
+/* A cache of downloads: both files are links into a folder of contents. */
+static void links_to_models_bring_their_data(void)
+{
+    const float values[] = {1, 2};
+    onnx_message graph = {0};
+    onnx_graph_tensor(&graph, onnx_tensor_external("w", 1, ONNX_SIZES(2), "data.bin", -1, -1));
+    onnx_message model = onnx_model(graph);
+    char *contents = kni_path_join(folder, "contents"), *links = kni_path_join(folder, "links");
+    CHECK(mkdir(contents, 0700) == 0 && mkdir(links, 0700) == 0);
+    put_file("contents/1", model.data, model.length);
+    put_file("contents/2", values, sizeof values);
+    put_file("links/whole.onnx", model.data, model.length);
+    char *whole = kni_path_join(links, "whole.onnx"), *link = kni_path_join(links, "model.onnx");
+    char *data = kni_path_join(links, "data.bin");
+    CHECK(symlink("../contents/1", link) == 0 && symlink("../contents/2", data) == 0);
+    kni_onnx_model *m = kni_onnx_model_read(link);
+    same_bytes(m, values, sizeof values);
+    CHECK(!kni_onnx_model_read(whole));
+    CHECK_ERROR(KN_ERROR_IO, "link that leads out");
+    kni_buffer_free(&model);
+    free(contents);
+    free(links);
+    free(whole);
+    free(link);
+    free(data);
+}
+
 /* ---- items of test data */
 
 static kn_status read_item(kni_onnx_arena *arena, const onnx_message *message, kni_onnx_kind kind,
@@ -536,6 +564,7 @@ int main(void)
     links_inside_of_the_folder_are_followed();
     numbers_of_external_data_are_numbers();
     models_are_files();
+    links_to_models_bring_their_data();
     items();
     arenas_give_zeros_and_take_back();
     kni_buffer_free(&bytes_of_model);

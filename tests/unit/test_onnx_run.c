@@ -12,6 +12,37 @@ static kn_tensor floats(int64_t rows, float first)
     return kn_from(list, KN_F32, KN_SHAPE(rows, 3));
 }
 
+/* ---- what is random */
+
+/* z, m = Dropout(x, ratio, mode); the mode is a constant, an input, or left out where `mode` is NULL. */
+static bool drops_at_random(const char *mode, bool constant, bool trains)
+{
+    onnx_message g = {0}, node = onnx_node("Dropout", "x ratio", "z m");
+    if (mode) onnx_put_text(&node, 1, mode);
+    onnx_graph_node(&g, node);
+    onnx_graph_input(&g, onnx_float_value("x", ONNX_SIZES(3)));
+    onnx_graph_tensor(&g, onnx_floats("ratio", ONNX_SCALAR, (const float[]){0.5f}));
+    if (mode && constant)
+        onnx_graph_tensor(&g, onnx_truth("mode", trains));
+    else if (mode)
+        onnx_graph_input(&g, onnx_bool_value("mode"));
+    onnx_graph_output(&g, onnx_float_value("z", ONNX_SIZES(3)));
+    onnx_graph_output(&g, onnx_bool_value("m"));
+    kn_onnx model = onnx_open(onnx_model(g));
+    bool random = kn_onnx_output_is_random(model, 0);
+    CHECK(kn_onnx_output_is_random(model, 1) == random && !kn_onnx_output_is_random(model, 2));
+    kn_onnx_free(model);
+    return random;
+}
+
+static void test_random_outputs(void)
+{
+    CHECK(!drops_at_random(NULL, false, false));
+    CHECK(!drops_at_random("mode", true, false));
+    CHECK(drops_at_random("mode", true, true));
+    CHECK(drops_at_random("mode", false, false));
+}
+
 /* ---- inputs */
 
 static void test_shapes_change(void)
@@ -403,6 +434,7 @@ static void test_memory_fails(void)
 
 int main(void)
 {
+    test_random_outputs();
     test_shapes_change();
     test_refused_inputs();
     test_unknown_operator();

@@ -1,5 +1,5 @@
 /* Elements in files beside the model. Their names come from the model, so they are held to its folder: no absolute paths, no "..", no
-   links that lead out. */
+   links that lead out. Where the model's path is itself a link, as in a download cache, its data may also lie beside the file meant. */
 #define _GNU_SOURCE
 #include "onnx/read/external_data.h"
 #include "support/failure.h"
@@ -60,6 +60,24 @@ static bool leaves_folder(const char *location)
     return false;
 }
 
+#ifndef __wasi__
+/* Whether a path without links lies in a folder without links. */
+static bool is_inside(const char *real, const char *folder, size_t length)
+{
+    return !strncmp(real, folder, length) && (length == 1 || real[length] == '/');
+}
+
+/* Whether it lies in the folder that the model's own link leads to. */
+static bool is_beside_model(const kni_model_reader *r, const char *real)
+{
+    char *model = r->files->model.data ? realpath(r->file, NULL) : NULL;
+    const char *slash = model ? strrchr(model, '/') : NULL;
+    bool beside = slash && is_inside(real, model, slash == model ? 1 : (size_t)(slash - model));
+    free(model);
+    return beside;
+}
+#endif
+
 /* The path without links, which must lie in the folder without links; NULL with the failure told. */
 static char *real_path(kni_model_reader *r, const char *location)
 {
@@ -71,8 +89,7 @@ static char *real_path(kni_model_reader *r, const char *location)
 #ifndef __wasi__
     char *folder = realpath(r->folder, NULL), *real = realpath(path, NULL);
     int reason = errno;
-    size_t length = folder ? strlen(folder) : 0;
-    bool inside = folder && real && (length == 1 || (!strncmp(real, folder, length) && real[length] == '/'));
+    bool inside = folder && real && (is_inside(real, folder, strlen(folder)) || is_beside_model(r, real));
     free(path);
     free(folder);
     if (inside) return real;

@@ -1,5 +1,6 @@
 /* What a model takes and gives. */
 #include "onnx/describe.h"
+#include "onnx/run/custom_operator.h"
 #include "onnx/run/session.h"
 #include "support/argument.h"
 #include "support/buffer.h"
@@ -58,13 +59,36 @@ static bool fill_port(kni_onnx *session, int32_t value, kn_onnx_port *port)
 
 /* ---- which values are random */
 
+/* Whether training_mode is a constant 0, or is left out. */
+static bool never_trains(const kni_onnx_model *model, const kni_onnx_node *node, int32_t at)
+{
+    if (at >= node->n_in || node->in[at] < 0) return true;
+    const kni_onnx_value *mode = &model->values[node->in[at]];
+    /* An initializer that is an input too may be something else in a run. */
+    for (int32_t i = 0; i < model->graph->n_defaults; i++)
+        if (model->graph->inputs[model->graph->n_inputs + i] == node->in[at]) return false;
+    const kni_onnx_tensor *t = mode->initializer;
+    return t && t->type == KNI_ONNX_BOOL && t->count == 1 && !*(const unsigned char *)t->data;
+}
+
+/* Dropout draws nothing outside of training. */
+static bool draws(const kni_onnx *session, const kni_onnx_node *node)
+{
+    const kni_onnx_converter *converter = session->plan.nodes[node->place].converter;
+    if (!converter || !(converter->flags & KNI_ONNX_RANDOM)) return false;
+    if (kni_onnx_is_custom(converter)) return true;
+    if (!strcmp(node->op, "BiasDropout")) return !never_trains(session->plan.model, node, 4);
+    if (*node->domain || strcmp(node->op, "Dropout") != 0) return true;
+    if (node->version < 7) return !kni_node_int(node, "is_test", 0);
+    return node->version >= 12 && !never_trains(session->plan.model, node, 2);
+}
+
 /* Marks what nodes of a graph make of random numbers, until nothing is new. */
 static void spread(const kni_onnx *session, const kni_onnx_graph *graph, bool *random)
 {
     for (int32_t i = 0; i < graph->n_nodes; i++) {
         const kni_onnx_node *node = &graph->nodes[i];
-        const kni_planned_node *planned = &session->plan.nodes[node->place];
-        bool is = planned->converter && planned->converter->flags & KNI_ONNX_RANDOM;
+        bool is = draws(session, node);
         for (int32_t k = 0; k < node->n_in && !is; k++) is = node->in[k] >= 0 && random[node->in[k]];
         for (int32_t k = 0; k < node->n_attributes; k++)
             for (int64_t g = 0; node->attributes[k].graphs && g < node->attributes[k].count; g++) {
