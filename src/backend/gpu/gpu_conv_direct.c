@@ -68,7 +68,12 @@ bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *c)
 bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what)
 {
     kni_conv_shape c;
+    const kni_tensor *x = kni_in(r, 0);
     if (g->convolutions == KNI_CONV_BY_LIBRARY) return false;
+    /* A library reads channels that lie last in place; ours would have to move them there and back. */
+    if (g->convolutions == KNI_CONV_BY_ANY && kni_gpu_conv_suits_library(g, r, what) &&
+        kni_order_of(x->type.rank, x->type.dims, x->strides) == KNI_ORDER_CHANNELS)
+        return false;
     kni_gpu_conv_measure(r, what, &c);
     return c.channels == 1 && c.outs <= FEW && kni_gpu_conv_wants_direct(g, &c);
 }
