@@ -11,7 +11,7 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-enum { MOST_VALUES = 1 << 22, MOST_OPERANDS = 64, ATTRIBUTE_BYTES = 1024, MOST_BOUND = 200 };
+enum { MOST_VALUES = 1 << 22, MOST_OPERANDS = KNI_PROGRAM_VALUES, ATTRIBUTE_BYTES = 1024, MOST_BOUND = 200 };
 
 static kn_status no_memory(void)
 {

@@ -4,7 +4,7 @@
 
 #include "program/program_data.h"
 
-enum { KNI_BUILDER_DEPTH = 16, KNI_BUILDER_VALUES = 64 };
+enum { KNI_BUILDER_DEPTH = 16, KNI_BUILDER_VALUES = KNI_PROGRAM_VALUES };
 
 /* An If, a loop or a function whose region is being filled. */
 typedef struct kni_builder_frame {

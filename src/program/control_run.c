@@ -156,7 +156,7 @@ static kn_status keep_rows(looping *l)
 static kn_status carry_on(looping *l)
 {
     const kni_loop *loop = &l->n->loop;
-    kn_tensor next[64];
+    kn_tensor next[KNI_PROGRAM_VALUES];
     for (int32_t i = 0; i < loop->n_carried; i++) {
         next[i] = kn_keep(kn_alias(l->run->now[l->body->results[loop->conditional + i]]));
         if (kni_is_poisoned(next[i])) return kni_latest_code();

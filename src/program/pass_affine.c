@@ -6,7 +6,7 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-enum { MOST_OPERANDS = 64 };
+enum { MOST_OPERANDS = KNI_PROGRAM_VALUES };
 
 typedef struct absorbing {
     kni_program *p;

@@ -7,7 +7,7 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-enum { ATTRIBUTE_BYTES = 1024, CONSTANT_BYTES = 1024, MOST_OPERANDS = 64 };
+enum { ATTRIBUTE_BYTES = 1024, CONSTANT_BYTES = 1024, MOST_OPERANDS = KNI_PROGRAM_VALUES };
 
 /* Nodes and constants by hash, in lists. What a region adds is taken out again when it ends. */
 typedef struct merging {

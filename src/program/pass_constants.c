@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Results up to this size are stored whatever their operands take. */
-enum { SMALL_BYTES = 64 * 1024, MOST_OPERANDS = 64 };
+enum { SMALL_BYTES = 64 * 1024, MOST_OPERANDS = KNI_PROGRAM_VALUES };
 
 typedef struct folding {
     kni_program *p;

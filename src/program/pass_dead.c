@@ -238,7 +238,7 @@ static int32_t shorten(int32_t *list, int32_t first, int32_t n, const uint8_t *k
     return kept;
 }
 
-enum { MOST_OPERANDS = 64 };
+enum { MOST_OPERANDS = KNI_PROGRAM_VALUES };
 
 /* Which of n values are needed. */
 static void needed(const marking *m, const int32_t *values, int32_t n, uint8_t *keep)

@@ -69,7 +69,8 @@ typedef struct kni_program_node {
     const char *site;         /* the user's line, NULL: not known */
 } kni_program_node;
 
-enum { KNI_PROGRAM_DEPTH = 64 };
+/* Operands or results of a node, and results of a region, are at most KNI_PROGRAM_VALUES: a decoder of 80 layers gives 161. */
+enum { KNI_PROGRAM_DEPTH = 64, KNI_PROGRAM_VALUES = 256 };
 
 /* Nodes in the order they run. Region 0 is the program itself. A node may read values of regions around its own. */
 typedef struct kni_program_region {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 64, ATTRIBUTE_BYTES = 1024 };
+enum { MOST = KNI_PROGRAM_VALUES, ATTRIBUTE_BYTES = 1024 };
 
 /* ---- operands and results */
 

@@ -11,7 +11,7 @@
 #include <kn/tensor.h>
 #include <string.h>
 
-enum { MOST_OPERANDS = 64, ATTRIBUTE_BYTES = 1024 };
+enum { MOST_OPERANDS = KNI_PROGRAM_VALUES, ATTRIBUTE_BYTES = 1024 };
 
 /* ---- sizes */
 

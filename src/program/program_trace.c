@@ -51,7 +51,7 @@ static void find_sites(tracing *t, bool over)
 /* The record as a node; false without memory. Types are those the record has: its rule has run. */
 static bool add_record(tracing *t, const kn_record *r, const kn_tensor *in)
 {
-    enum { MOST = 64 };
+    enum { MOST = KNI_PROGRAM_VALUES };
     int32_t values[MOST], results[MOST];
     kni_program *p = t->p;
     if (r->n_in > MOST || r->n_out > MOST) return t->refused = "an op has too many operands", true;

@@ -7,7 +7,7 @@
 #include "program/run_state.h"
 
 enum {
-    KNI_C_OPERANDS = 64,
+    KNI_C_OPERANDS = KNI_PROGRAM_VALUES,
     KNI_C_RESULTS = 8,
     KNI_C_ATTRIBUTES = 1024,
     KNI_C_DEPTH = 64,

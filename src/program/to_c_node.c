@@ -243,8 +243,9 @@ typedef struct looping {
     const kni_loop *l;
     const kni_program_region *body;
     const int32_t *in, *out;
-    int32_t number;   /* of the loop: its variables are t<number> ... */
-    int32_t next[64]; /* blocks that carried values wait in until all are read; -1: none is needed */
+    int32_t number; /* of the loop: its variables are t<number> ... */
+    int32_t next
+        [KNI_PROGRAM_VALUES]; /* blocks that carried values wait in until all are read; -1: none is needed */
 } looping;
 
 static kn_status begin_values(looping *w)
@@ -397,8 +398,6 @@ static kn_status print_loop(kni_c *c, const kni_program_node *n)
                  .out = kni_node_out(c->p, n),
                  .number = n->regions[0]};
     if (kni_binds_sizes(c->p, n)) return refuse_stacks(c, &w);
-    if (w.l->n_carried > 64)
-        return kni_fail_op(KN_ERROR_UNSUPPORTED, "loop", "at most 64 values are carried");
     kni_c_line(c);
     kni_ir_text_add(&c->code, "{ /* loop */\n");
     c->indent++;

@@ -47,7 +47,7 @@ static int write_out(const char *path, kn_tensor t)
 
 int main(void)
 {
-    kn_tensor out[64];
+    kn_tensor out[512];
     if (model_load(&m, "model.safetensors")) return fprintf(stderr, "%s\\n", kn_last_error()), 1;
 @GIVEN@    kn_scope scope = kn_scope_begin();
     @CALL@;

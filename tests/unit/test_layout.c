@@ -1,5 +1,8 @@
 /* Channels last: which results are promised so, that values do not depend on it, and that groups over such operands are one walk
    through memory. The leaf of the schedules' tests wants it. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* unsetenv */
+#endif
 #include "../support/check.h"
 #include "test_sched_leaf.h"
 #include <math.h>
@@ -168,6 +171,7 @@ static void written_in_place(void)
 
 int main(void)
 {
+    unsetenv("KN_LAYOUT"); /* the leaf alone wants it */
     kn_backend_register("leaf", leaf_open);
     cpu = kn_device_open("cpu");
     leaf = kn_device_open("leaf");

@@ -54,6 +54,24 @@ static void test_sums_of_sizes(void)
     kn_onnx_free(model);
 }
 
+/* A slice from a place in the data to a fixed distance behind it is so long, and has to lie inside. */
+static void test_window(void)
+{
+    kn_onnx model = onnx_open(onnx_text_model(
+        "x f32[-1]; i i64[1]; one = i64[1] 1; two = i64[1] 2; s = Sub(i, one); e = Add(two, i); "
+        "y = Slice(x, s, e); > y",
+        17));
+    kn_program p = program_of(model);
+    kn_tensor x = floats((const float[]){0, 10, 20, 30, 40}, 5), y = KN_NONE;
+    kn_tensor inside = kn_keep(kn_full(KN_SHAPE(1), 2, KN_I64)),
+              outside = kn_keep(kn_full(KN_SHAPE(1), 4, KN_I64));
+    run_twice(p, (kn_tensor[]){x, inside}, 2, (double[]){10, 20, 30}, 3);
+    kn_status s = kn_program_run(p, (kn_tensor[]){x, outside}, 2, &y, 1);
+    CHECK(s == KN_ERROR_INDEX);
+    kn_program_free(p);
+    kn_onnx_free(model);
+}
+
 static void test_counts(void)
 {
     kn_onnx model = onnx_open(onnx_text_model("x f32[-1]; z = NonZero(x); y = Neg(z); > y", 17));
@@ -204,18 +222,83 @@ static void test_sizes_with_names(void)
     kn_onnx_free(model);
 }
 
+/* ---- keys and values of many layers */
+
+enum { RESULTS = 161 }; /* of a decoder of 80 layers */
+
+/* One branch gives x with the sign that op gives it, as often as there are results. */
+static onnx_message branch_of_many(const char *op, char letter)
+{
+    onnx_message g = {0};
+    char name[16];
+    for (int i = 0; i < RESULTS; i++) {
+        snprintf(name, sizeof name, "%c%d", letter, i);
+        onnx_graph_node(&g, onnx_node(op, i % 2 ? "x" : "u", name));
+        onnx_graph_output(&g, onnx_float_value(name, ONNX_SIZES(2)));
+    }
+    return g;
+}
+
+static onnx_message many_results(void)
+{
+    onnx_message g = {0}, node;
+    char names[RESULTS * 6] = "", name[16];
+    for (int i = 0; i < RESULTS; i++) {
+        snprintf(name, sizeof name, "y%d", i);
+        snprintf(names + strlen(names), sizeof names - strlen(names), i ? " %s" : "%s", name);
+        onnx_graph_output(&g, onnx_float_value(name, ONNX_SIZES(2)));
+    }
+    node = onnx_node("If", "c", names);
+    onnx_attribute_graph(&node, "then_branch", branch_of_many("Abs", 't'));
+    onnx_attribute_graph(&node, "else_branch", branch_of_many("Neg", 'e'));
+    onnx_graph_input(&g, onnx_bool_value("c"));
+    onnx_graph_input(&g, onnx_float_value("x", ONNX_SIZES(2)));
+    onnx_graph_input(&g, onnx_float_value("u", ONNX_SIZES(2)));
+    onnx_graph_node(&g, node);
+    return onnx_model(g);
+}
+
+static void test_many_results(void)
+{
+    char path[100];
+    void *data = NULL;
+    size_t bytes = 0;
+    kn_onnx model = onnx_open(many_results());
+    kn_program p = program_of(model);
+    CHECK(kn_program_save_memory(p, &data, &bytes, NULL) == KN_OK);
+    kn_program again = kn_program_load_memory(data, bytes, NULL);
+    kn_tensor in[] = {kn_keep(kn_full(KN_SCALAR_SHAPE, 0, KN_BOOL)), floats((float[]){1, 2}, 2),
+                      floats((float[]){3, 4}, 2)};
+    for (int i = 0; i < 2; i++) {
+        kn_tensor out[RESULTS] = {KN_NONE};
+        if (!CHECK(kn_program_run(i ? again : p, in, 3, out, RESULTS) == KN_OK))
+            printf("  %s\n", kn_last_error());
+        CHECK_VALUES(out[RESULTS - 2], 0, -1, -2);
+        CHECK_VALUES(out[RESULTS - 1], 0, -3, -4);
+    }
+    snprintf(path, sizeof path, "%s/many.c", folder);
+    CHECK(kn_program_to_source(p, folder, &(kn_program_to_source_args){.name = "many_results"}) == KN_OK);
+    CHECK(kn_program_to_c(p, path, &(kn_program_to_c_args){.name = "many_results"}) == KN_OK);
+    free(data);
+    kn_program_free(again);
+    kn_program_free(p);
+    kn_onnx_free(model);
+}
+
 int main(void)
 {
     char command[100];
     if (!CHECK(mkdtemp(folder) != NULL)) return check_report();
     kn_scope scope = kn_scope_begin();
     test_sums_of_sizes();
+    test_window();
     test_counts();
     test_branches();
     test_sizes_inside();
     test_moves();
     test_sizes_with_names();
     test_fewer_indices();
+    test_many_results();
     kn_scope_end(scope, KN_NONE);
     onnx_free_kept();
     snprintf(command, sizeof command, "rm -rf %s", folder);

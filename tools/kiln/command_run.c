@@ -40,7 +40,7 @@ static int read_inputs(job *j)
                     port->name, port->name);
             return list_inputs(j);
         }
-        kn_tensor t = kiln_read_tensor(b);
+        kn_tensor t = kiln_read_tensor("kiln run", b);
         if (!kn_ok(t)) return 1;
         if (port->dtype && kn_dtype_of(t) != port->dtype && !j->cast) {
             fprintf(stderr, "kiln run: %s is %s, the input '%s' %s; --cast converts it\n", b->file,
@@ -154,7 +154,7 @@ static int run_program(job *j)
 /* How often the largest value of a row is at its label. */
 static int compare(const kn_program_port *port, const binding *b, kn_tensor t)
 {
-    kn_tensor labels = kiln_read_tensor(b);
+    kn_tensor labels = kiln_read_tensor("kiln run", b);
     if (!kn_ok(labels)) return 1;
     if (kn_rank(t) < 1 || kn_size(t, -1) < 1 || kn_count(labels) != kn_count(t) / kn_size(t, -1)) {
         fprintf(stderr, "kiln run: %s has %lld labels, which are not one for each row of '%s'\n", b->file,
@@ -258,9 +258,7 @@ static int read_options(job *j, int count, char **arguments)
                                     arguments[i]);
         else
             j->path = arguments[i];
-        if (bad)
-            return kiln_usage_error("%s: '%s' makes no sense here", arguments[i - (text != NULL)],
-                                    text ? text : "");
+        if (bad) return kiln_option_error(arguments[i - (text != NULL)], text);
     }
     return j->path ? 0
                    : kiln_usage_error(

@@ -249,7 +249,7 @@ static int read_options(run *r, int count, char **arguments, bool *found)
 
 int kiln_test_onnx(int count, char **arguments)
 {
-    run r = {.jobs = 1, .limit = 120};
+    run r = {.limit = 120};
     bool found = false;
     /* Options first: they filter what is found. */
     for (int i = 0; i + 1 < count; i++)
@@ -263,6 +263,9 @@ int kiln_test_onnx(int count, char **arguments)
               stderr);
         fprintf(stderr, r.filter ? "; or none has '%s' in its path\n" : "\n", r.filter);
     }
+    if (!r.jobs) r.jobs = kn_get_threads(); /* of one thread each, unless one case has them all */
+    if (r.jobs > r.n) r.jobs = r.n;
+    if (r.jobs > MOST_JOBS) r.jobs = MOST_JOBS;
     if (!code) code = run_cases(&r);
     for (int i = 0; i < r.n; i++) free(r.cases[i]);
     free(r.cases);

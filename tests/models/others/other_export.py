@@ -68,12 +68,24 @@ def make_attribute(key, value, *args, **settings):
     """skl2onnx mixes numbers of NumPy with Python's, and tf2onnx writes lists of nothing, which newer versions of onnx refuse."""
     if isinstance(value, (list, tuple)) and not value and not settings.get("attr_type"):
         settings["attr_type"] = onnx.AttributeProto.INTS
-    if isinstance(value, list) and any(isinstance(v, (np.integer, np.bool_, bool)) for v in value):
+    if isinstance(value, list) and value and all(isinstance(v, (np.integer, np.bool_, int)) for v in value):
         value = [int(v) for v in value]
     return _make_attribute(key, value, *args, **settings)
 
 
 onnx.helper.make_attribute = make_attribute
+
+
+class Session(onnxruntime.InferenceSession):
+    """One thread for each session, those of ONNX Runtime's tools too: threads that wait keep a busy machine busy."""
+
+    def __init__(self, model, sess_options=None, *args, **settings):
+        sess_options = sess_options or onnxruntime.SessionOptions()
+        sess_options.intra_op_num_threads = 1
+        super().__init__(model, sess_options, *args, **settings)
+
+
+onnxruntime.InferenceSession = Session
 
 
 def late(*_):
@@ -83,7 +95,7 @@ def late(*_):
 def session_of(path, custom=None):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # what the file says, as exactly as it can
     if custom:
         options.register_custom_ops_library(custom)
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -12,13 +12,18 @@ from paddle.nn import functional as F
 from paddle.static import InputSpec
 
 
-class Called(nn.Layer):
+class One(nn.Layer):
     def __init__(self, f):
         super().__init__()
         self.f = f
 
-    def forward(self, *x):
-        return self.f(*x)
+    def forward(self, x):
+        return self.f(x)
+
+
+class Two(One):
+    def forward(self, x, y):
+        return self.f(x, y)
 
 
 def add(name, make, *shapes, opsets=(11, 15, 17), dtypes=None):
@@ -28,7 +33,7 @@ def add(name, make, *shapes, opsets=(11, 15, 17), dtypes=None):
         def build(opset=opset):
             paddle.seed(0)
             m = make()
-            m = (m if isinstance(m, nn.Layer) else Called(m))
+            m = m if isinstance(m, nn.Layer) else (One if len(shapes) == 1 else Two)(m)
             m.eval()
             specs = [InputSpec([-1 if d is None else d for d in s], t, f"x{i}") for i, (s, t) in enumerate(zip(shapes, dtypes))]
             with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +65,7 @@ for _m in ("nearest", "bilinear", "bicubic"):
     add("up_size_" + _m, lambda m=_m: nn.Upsample(size=[20, 24], mode=m, align_corners=m != "nearest"), O, opsets=(11, 17))
 add("up_shape", lambda: lambda x, y: F.interpolate(x, size=paddle.shape(y)[2:], mode="bilinear"), O, O)
 for _n, _l in {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.SimpleRNN}.items():
-    add(_n, lambda l=_l: Called(lambda x, m=l(5, 6, 2): m(x)[0]) if False else l(5, 6, 2), (None, 7, 5))
+    add(_n, lambda l=_l: l(5, 6, 2), (None, 7, 5))
     add(_n + "_both", lambda l=_l: l(5, 6, direction="bidirect"), (None, None, 5))
 add("embedding", lambda: nn.Sequential(nn.Embedding(10, 6), nn.Linear(6, 3)), (None, None), dtypes=["int64"])
 add("mha", lambda: nn.MultiHeadAttention(16, 4), (None, None, 16))

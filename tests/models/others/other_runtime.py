@@ -76,7 +76,7 @@ def convnet(opset=17, batch="batch", act="Relu"):
     y = net("Relu", net("Add", y, z))
     y = net("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2])
     y = net("Concat", y, conv(y, 16, 8, 3, bn=False, bias=True), axis=1)
-    y = net("Resize", y, None, net.weight(np.array([1, 1, 2, 2], np.float32)), mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    y = net("Resize", y, None if opset >= 13 else net.weight(np.zeros(0, np.float32)), net.weight(np.array([1, 1, 2, 2], np.float32)), mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     y = net("AveragePool", y, kernel_shape=[2, 2], strides=[2, 2])
     s = net("GlobalAveragePool", y)
     s = net("Sigmoid", net("Conv", s, net.random(24, 24, 1, 1), net.random(24)))

@@ -1,6 +1,7 @@
 """Models of scikit-learn by skl2onnx: each estimator it converts, with the options of its converters, on numbers, texts and tables."""
 
 import numpy as np
+import onnx
 from other_export import case
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
@@ -235,12 +236,22 @@ WORDS = ["The quick brown fox jumps over the lazy dog", "Colourless green ideas 
 MORE = ["fox dog", "the café is green", "unknown words only here", "", "a 12 b", "DOG", "sleep, sleep, sleep"]
 
 
+def plain_locale(model):
+    """skl2onnx asks for a locale that few machines have, which ONNX Runtime then refuses."""
+    for n in model.graph.node:
+        if n.op_type == "StringNormalizer":
+            kept = [a for a in n.attribute if a.name != "locale"]
+            del n.attribute[:]
+            n.attribute.extend(kept + [onnx.helper.make_attribute("locale", "C.UTF-8")])
+
+
 def words(name, model, target=None, y=None, options=None):
     def make():
         m = model()
         m.fit(WORDS, y)
         opts = {id(m): options} if options else None
         done = to_onnx(m, initial_types=[("X", StringTensorType([None, 1]))], target_opset=target, options=opts)
+        plain_locale(done)
         return done, [{"X": np.array(t, dtype=object).reshape(-1, 1)} for t in (WORDS, MORE, MORE[:1])]
 
     case(f"sklearn_w_{name}", make)
@@ -285,6 +296,7 @@ def rows(name, model, columns, options=None, target=None, y=None, more=None):
             kinds.append((k, (StringTensorType if text else Int64TensorType if whole else FloatTensorType)([None, 1])))
             feeds[k] = np.array(v, dtype=object if text else np.int64 if whole else np.float32).reshape(-1, 1)
         done = to_onnx(m, initial_types=kinds, target_opset=target, options={id(m): options} if options else None)
+        plain_locale(done)
         return done, [feeds, {k: v[:3] for k, v in feeds.items()}, {k: v[4:5] for k, v in feeds.items()}]
 
     case(f"sklearn_c_{name}", make)
