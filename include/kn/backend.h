@@ -151,6 +151,15 @@ enum {
     KN_TRAIT_STATELESS = 8 /* a decorator that keeps nothing between two records */
 };
 
+/* Results that a leaf makes best with the channels (axis 1) innermost in memory: those of a convolution, of the dtypes whose bits
+   (1 << dtype) are set, where they have so many channels. */
+typedef struct kn_want {
+    uint16_t op; /* kn_backend_op_number; KN_WANT_ANY: every op of which a leaf may want it */
+    uint16_t least_channels;
+    uint32_t dtypes;
+} kn_want;
+#define KN_WANT_ANY UINT16_MAX
+
 typedef struct kn_backend kn_backend;
 struct kn_backend {
     uint32_t size, abi; /* sizeof(kn_backend) and KN_BACKEND_ABI as the backend was compiled */
@@ -212,6 +221,12 @@ struct kn_backend {
     /* Of a decorator: forgets what it noted, since no open device has it any more. One that is neither stateless nor can do
        this is not used again when its stack is opened anew. */
     void (*reset)(kn_backend *backend);
+
+    /* Of a leaf: what it wants with channels last. Ops that keep an order follow their operands then, so that any result of ranks
+       3 to 5 may be promised so: kn_backend_tensor tells its strides, kn_backend_allocate, adopt and reuse keep to them, and the
+       leaf writes by them. Without wants all results are row-major. */
+    const kn_want *wants;
+    int32_t n_wants;
 };
 
 /* Registers a way to open a device: open(argument list inside the brackets, inner devices). */

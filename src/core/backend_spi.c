@@ -40,13 +40,13 @@ kn_status kn_backend_tensor(uint32_t id, kn_tensor_info *info)
     return KN_OK;
 }
 
-/* Gives the tensor a storage, which lies in order from its first element on. */
+/* Gives the tensor a storage, in which it lies as promised from the first element on. */
 static void place(kni_tensor *x, kni_storage *s)
 {
     if (x->storage) kni_storage_release(x->storage);
     x->storage = s;
     x->offset = 0;
-    kni_contiguous_strides(x->type.rank, x->type.dims, x->strides);
+    kni_promised_strides(x);
 }
 
 kn_status kn_backend_allocate(uint32_t id)

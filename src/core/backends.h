@@ -4,6 +4,10 @@
 
 #include <kn/backend.h>
 
+/* A trait of the library's own leaves: they bring results into the order that is promised, whatever their kernels write, so that
+   KN_LAYOUT may choose it. */
+enum { KNI_TRAIT_ORDERS = 0x100 };
+
 kn_backend *kni_ref_backend(void);
 kn_backend *kni_cpu_backend(void);
 /* The same as kni_cpu_backend, able to run groups; apart, so that small programs do not contain what runs them. */

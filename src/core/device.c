@@ -133,6 +133,27 @@ static void forked(void)
     atomic_store(&default_device, NULL);
 }
 
+#ifndef KN_FREESTANDING
+/* What the device wants with channels last: what its leaf says, or KN_LAYOUT. */
+static void choose_wants(kn_device d)
+{
+    static const kn_want everything = {KN_WANT_ANY, 2, UINT32_MAX};
+    const char *text = kni_environment("KN_LAYOUT");
+    d->wants = d->leaf->wants;
+    d->n_wants = d->leaf->n_wants;
+    if (!text || !*text || !strcmp(text, "library")) return;
+    const bool channels = !strcmp(text, "channels-last");
+    if (!channels && strcmp(text, "row-major")) {
+        kni_log(KN_LOG_WARNING, "KN_LAYOUT=%s is no layout: write channels-last, row-major or library", text);
+    } else if (d->leaf->traits & KNI_TRAIT_ORDERS) {
+        d->wants = channels ? &everything : NULL;
+        d->n_wants = channels;
+    }
+}
+#else
+static void choose_wants(kn_device d) { (void)d; }
+#endif
+
 static void describe(kn_device d, kn_backend *backend, const char *name)
 {
     d->backend = backend;
@@ -142,6 +163,7 @@ static void describe(kn_device d, kn_backend *backend, const char *name)
         if (!d->queue && d->leaf->traits & KN_TRAIT_QUEUES) d->queue = d->leaf;
     }
     d->host = d->leaf->traits & KN_TRAIT_HOST;
+    choose_wants(d);
     kni_text text = {d->name, sizeof d->name, 0};
     kni_text_string(&text, name);
 }

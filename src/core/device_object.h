@@ -11,7 +11,9 @@ struct kn_device_object {
     kn_backend *leaf;    /* innermost first backend; tensors mix when leaves are of one name */
     /* The first of the stack's inner chain with the trait, NULL: none. */
     kn_backend *tape, *queue;
-    bool host; /* the leaf's tensors lie in host memory */
+    bool host;            /* the leaf's tensors lie in host memory */
+    const kn_want *wants; /* the leaf's, or what KN_LAYOUT says */
+    int32_t n_wants;
     _Atomic bool closed;
     _Atomic uint64_t rng_key, rng_counter;
     char name[128];

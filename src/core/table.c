@@ -100,6 +100,7 @@ uint32_t kni_tensor_new(kni_thread *t)
     x->device = NULL;
     x->storage = NULL;
     x->offset = 0;
+    x->order = KNI_ORDER_ROWS;
     x->node = NULL;
     x->thread = t->id;
     x->serial = t->serial;

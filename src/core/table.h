@@ -57,7 +57,8 @@ typedef struct kni_tensor {
     int64_t strides[KN_MAX_RANK];
     struct kni_node *node; /* of the tape, NULL outside */
     uint32_t node_output;  /* which output of the node this is */
-    uint64_t serial;       /* of the call that made it */
+    uint8_t order;   /* kni_order in which a result is promised to lie; its strides say how a value lies */
+    uint64_t serial; /* of the call that made it */
     kn_tensor error;
     union {
         double f64;
@@ -160,6 +161,15 @@ static inline bool kni_tensor_failed(const kni_tensor *x, kn_tensor *error)
         return false;
     *error = x->storage->error;
     return true;
+}
+
+/* The strides of a result that lies as it was promised to. */
+static inline void kni_promised_strides(kni_tensor *y)
+{
+    if (KNI_LIKELY(y->order == KNI_ORDER_ROWS))
+        kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+    else
+        kni_order_strides(y->order, y->type.rank, y->type.dims, y->strides);
 }
 
 /* First byte of a tensor in host memory. */

@@ -100,10 +100,11 @@ typedef struct kni_context {
     int32_t no_grad;           /* depth of kn_no_grad_begin */
     int32_t depth_of_lowering; /* guards against rows that lower to each other */
     uint8_t autocast;          /* KN_BF16, KN_F16 or 0 */
-    int32_t depth;             /* how often it was pushed */
-    kn_device call_device;     /* of the first tensor a composite saw: what it makes belongs there */
-    kn_device current;         /* for new tensors, NULL = default */
-    kn_device replay_device;   /* draws the numbers from *replay_counter on again, NULL = none */
+    uint8_t order; /* 1 + the kni_order that results are promised whatever they would choose; 0: none */
+    int32_t depth; /* how often it was pushed */
+    kn_device call_device;   /* of the first tensor a composite saw: what it makes belongs there */
+    kn_device current;       /* for new tensors, NULL = default */
+    kn_device replay_device; /* draws the numbers from *replay_counter on again, NULL = none */
     uint64_t replay_key;
     uint64_t *replay_counter; /* whoever draws inside advances the same one: a pop does not set it back */
 } kni_context;

@@ -36,11 +36,12 @@ bool kni_group_has_one_reader(const kni_group *g, uint32_t id)
 bool kni_group_may_overwrite(const kni_group *g, uint32_t id, const kni_tensor *y)
 {
     int place;
-    if (!kni_fits_over(kni_slot(id), y)) return false;
+    if (!kni_fits_over(kni_slot(id), y, y->order)) return false;
     const kn_record *r = last_reader(g, id, &place);
     if (!r || !kni_group_sees_once(g, id)) return false;
-    if (g->kind == KNI_GROUP_SINGLE) return kni_may_overwrite(r, place, y);
-    if (g->kind == KNI_GROUP_MANY) return kni_group_has_one_reader(g, id) && kni_may_overwrite(r, place, y);
+    if (g->kind == KNI_GROUP_SINGLE) return kni_may_overwrite_promised(r, place, y);
+    if (g->kind == KNI_GROUP_MANY)
+        return kni_group_has_one_reader(g, id) && kni_may_overwrite_promised(r, place, y);
     return true;
 }
 

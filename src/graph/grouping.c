@@ -229,15 +229,18 @@ static const char *shape_obstacle(const group *g, const kni_row_domain *domain, 
     return same ? NULL : "its shape is another one";
 }
 
-/* Whether operand i of the entry sees all of a value in the order in which it lies. */
+/* Whether operand i of the entry sees a value as it was made. */
 static bool in_order(const state *s, const kni_entry *e, int i)
 {
     int32_t k = e->operands[e->record->n_out + i];
     const kni_tensor *x = kni_queue_slot(s->q, k);
     const kni_tensor *whole = kni_queue_slot(s->q, s->q->values[s->q->operands[k].value].whole);
-    return x->offset == 0 && x->type.dtype == whole->type.dtype &&
-           kni_count(&x->type) == kni_count(&whole->type) &&
-           kni_is_contiguous(x->type.rank, x->type.dims, x->strides);
+    if (x->offset || x->type.dtype != whole->type.dtype || kni_count(&x->type) != kni_count(&whole->type))
+        return false;
+    return whole->order == KNI_ORDER_ROWS
+               ? kni_is_contiguous(x->type.rank, x->type.dims, x->strides)
+               : kni_same_dims(&x->type, &whole->type) &&
+                     kni_lies_in_order(whole->order, x->type.rank, x->type.dims, x->strides);
 }
 
 /* The same for what follows a product: as many elements in the same order, and the leaf has a way to run it. */

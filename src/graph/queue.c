@@ -192,6 +192,7 @@ static bool same_view(const kni_tensor *a, const kni_tensor *b)
 static void fill_slot(kni_queue *q, int32_t k, const kni_tensor *x)
 {
     kni_tensor *y = kni_queue_slot(q, k);
+    y->order = KNI_ORDER_ROWS;
     kni_type_copy(&y->type, &x->type);
     for (int i = 0; i < x->type.rank; i++) y->strides[i] = x->strides[i];
     y->offset = x->offset;
@@ -272,10 +273,11 @@ static bool promise(kni_queue *q, const kn_record *r, int i, int32_t entry, int3
     q->values[v].storage = s;
     int32_t k = new_operand(q, v);
     if (k < 0) return false;
-    kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+    kni_promised_strides(y);
     y->offset = 0;
     y->storage = s;
     fill_slot(q, k, y);
+    kni_queue_slot(q, k)->order = y->order;
     kni_storage_retain(s);
     q->values[v].whole = *operand = k;
     q->promised_bytes += bytes;
@@ -346,15 +348,24 @@ static kni_entry *new_entry(kni_queue *q, const kn_record *r)
     return e;
 }
 
+/* The orders of the results, in a word of their own. */
+static void put_orders(kni_queue *q, const kn_record *r)
+{
+    uint64_t word = 0;
+    for (int i = 0; i < r->n_out && i < 64; i++) word |= (uint64_t)kni_out(r, i)->order << i;
+    put(q, word);
+}
+
 kn_status kni_queue_add(kni_queue *q, const kn_record *r)
 {
     mark m = {q->n_values, q->n_operands, q->n_key, q->hash, q->promised_bytes};
     int32_t attributes = attribute_words(r->row), index = q->n_entries;
     kni_entry *e = new_entry(q, r);
-    if (!e || !reserve_key(q, 3 + attributes + r->n_in * (1 + KEY_WORDS_OF_OPERAND))) return no_memory(r);
+    if (!e || !reserve_key(q, 4 + attributes + r->n_in * (1 + KEY_WORDS_OF_OPERAND))) return no_memory(r);
     put(q, (uint64_t)(uintptr_t)r->row);
     put(q, (uint64_t)r->n_in | (uint64_t)r->n_out << 16 | (uint64_t)r->phase << 32);
     if (attributes) put_attributes(q, r);
+    if (KNI_UNLIKELY(q->device->n_wants)) put_orders(q, r);
     for (int i = 0; i < r->n_in; i++) {
         kni_tensor *x = kni_in(r, i);
         int32_t k = x ? operand_of(q, x) : -1;

@@ -5,6 +5,7 @@
 #include "core/param_value.h"
 #include "ops/autocast_state.h"
 #include "ops/infer.h"
+#include "ops/order.h"
 #include "ops/stored_ops.h"
 #include <string.h>
 
@@ -296,6 +297,7 @@ static kn_status run(call *c, const void *attributes)
     }
     if (s == KN_OK) {
         const kn_record *r = c->record;
+        if (KNI_UNLIKELY(c->device->n_wants)) kni_order_results(r, c->device);
         /* The operands have been cast: nothing that runs for this record, nor a queue that runs now, casts again. */
         uint8_t autocast = c->thread->context.autocast;
         if (KNI_UNLIKELY(autocast)) c->thread->context.autocast = KN_DTYPE_NONE;

@@ -320,15 +320,14 @@ static kn_status lower_attention_grad(kni_lowering *l)
 
 OP(attention,
    .doc = "y = softmax(scale q k' + bias) v, heads sharing key heads; mask and causality hide keys",
-   .min_in = 3, .max_in = 5, .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS,
-   .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = attention_schema,
-   .attribute_bytes = sizeof(kni_attention_attributes), .autocast = KNI_AUTOCAST_NARROW,
-   .infer = infer_attention, .launch = launch_attention, .flags = KNI_FLAG_LOWERS_WELL,
-   .lower = lower_attention, .native = &kni_cpu_attention)
+   .min_in = 3, .max_in = 5, .n_out = 1, .kind = KNI_CONTRACTION, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
+   .schema = attention_schema, .attribute_bytes = sizeof(kni_attention_attributes),
+   .autocast = KNI_AUTOCAST_NARROW, .infer = infer_attention, .launch = launch_attention,
+   .flags = KNI_FLAG_LOWERS_WELL, .lower = lower_attention, .native = &kni_cpu_attention)
 
 OP(attention_grad, .doc = "the gradients of attention by q, k, v and, where wanted, the bias", .min_in = 4,
-   .max_in = 7, .n_out = 4, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = gradient_schema, .attribute_bytes = sizeof(kni_attention_attributes),
+   .max_in = 7, .n_out = 4, .kind = KNI_CONTRACTION, .dtypes = KNI_FLOATS, .tolerance = {16, 1},
+   .schema = gradient_schema, .attribute_bytes = sizeof(kni_attention_attributes),
    .infer = infer_attention_grad, .lower = lower_attention_grad, .native = &kni_cpu_attention_grad)
 
 OP(dropout_attention,

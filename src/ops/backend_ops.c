@@ -118,7 +118,7 @@ bool kn_backend_reuse(const kn_record *record, int32_t input, uint32_t id)
 {
     if (!record || !record->row || input < 0) return false;
     kni_tensor *y = kni_slot(id);
-    if (y->flags & KNI_TENSOR_BOUND || !kni_may_overwrite(record, input, y)) return false;
+    if (y->flags & KNI_TENSOR_BOUND || !kni_may_overwrite_promised(record, input, y)) return false;
     kni_take_memory(y, kni_in(record, input));
     return true;
 }

@@ -287,9 +287,9 @@ OP(conv_transpose, .doc = "y[n, o, p stride + k dilation - padding] += x[n, c, p
 
 OP(conv_weight_grad,
    .doc = "dw[o, c, k] = sum over n, p of x[n, c, p stride + k dilation - padding] dy[n, o, p]", .min_in = 2,
-   .max_in = 2, .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_NUMBERS,
-   .tolerance = {4, 1}, .schema = weight_schema, .attribute_bytes = sizeof(kni_conv_attributes),
-   .infer = infer_conv_weight_grad, .launch = launch_conv_weight_grad, .native = &kni_cpu_conv_weight_grad)
+   .max_in = 2, .n_out = 1, .kind = KNI_CONTRACTION, .dtypes = KNI_NUMBERS, .tolerance = {4, 1},
+   .schema = weight_schema, .attribute_bytes = sizeof(kni_conv_attributes), .infer = infer_conv_weight_grad,
+   .launch = launch_conv_weight_grad, .native = &kni_cpu_conv_weight_grad)
 
 /* ---- gradients */
 

@@ -33,7 +33,7 @@ static kn_status infer_dropout(kni_infer *c)
 BODY(dropout, "y = draw(0, group > 1 ? i / group : i) >= floor(p * 4294967296) ? x * scale + shift : dropped")
 OP(dropout, .body = &kni_body_dropout, .doc = "x scale + shift with probability 1 - p, else dropped",
    .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_RANDOM, .flags = KNI_FLAG_RANDOM | KNI_FLAG_ALIAS,
-   .dtypes = KNI_FLOATS, .tolerance = {2, 1}, .schema = dropout_schema,
+   .layout = KNI_LAYOUT_KEEPS, .dtypes = KNI_FLOATS, .tolerance = {2, 1}, .schema = dropout_schema,
    .attribute_bytes = sizeof(kni_dropout_attributes), .infer = infer_dropout, .native = &kni_cpu_dropout)
 
 GRADIENT(dropout)

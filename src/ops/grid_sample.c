@@ -123,14 +123,16 @@ static kn_status launch_grid_sample_grad(kni_launch *l)
 }
 
 OP(grid_sample, .doc = "y[n, c, p] = sum over the neighbours i of grid[n, p] of weight(i) x[n, c, i]",
-   .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = schema, .attribute_bytes = sizeof(kni_sample_attributes),
-   .infer = infer_grid_sample, .launch = launch_grid_sample, .native = &kni_cpu_grid_sample)
+   .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 1}, .schema = schema,
+   .attribute_bytes = sizeof(kni_sample_attributes), .infer = infer_grid_sample, .launch = launch_grid_sample,
+   .native = &kni_cpu_grid_sample)
 
 OP(grid_sample_grad, .doc = "dx[n, c, i] += weight(i) dy[n, c, p]: the transpose of grid_sample", .min_in = 2,
-   .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = schema, .attribute_bytes = sizeof(kni_sample_attributes),
-   .infer = infer_grid_sample_grad, .launch = launch_grid_sample_grad, .native = &kni_cpu_grid_sample_grad)
+   .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 1}, .schema = schema,
+   .attribute_bytes = sizeof(kni_sample_attributes), .infer = infer_grid_sample_grad,
+   .launch = launch_grid_sample_grad, .native = &kni_cpu_grid_sample_grad)
 
 static kn_tensor sample(kn_tensor x, kn_tensor grid, const kni_sample_attributes *a)
 {

@@ -168,9 +168,9 @@ static kn_status launch_matmul_integer(kni_launch *l)
 OP(matmul_integer,
    .doc = "y[..., i, j] = sum over k of (a[..., i, k] - a_zero[..., i]) (b[..., k, j] - b_zero[..., j]) + "
           "bias[j] in i32, or round(that scale[j]) + y_zero in 8 bits",
-   .min_in = 2, .max_in = KNI_INTEGER_OPERANDS, .n_out = 1, .kind = KNI_CONTRACTION,
-   .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_matmul_integer,
-   .launch = launch_matmul_integer, .native = &kni_cpu_matmul_integer)
+   .min_in = 2, .max_in = KNI_INTEGER_OPERANDS, .n_out = 1, .kind = KNI_CONTRACTION, .dtypes = BYTES,
+   .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_matmul_integer, .launch = launch_matmul_integer,
+   .native = &kni_cpu_matmul_integer)
 
 kn_tensor kn_matmul_integer(kn_tensor a, kn_tensor b, kn_tensor a_zero, kn_tensor b_zero)
 {
@@ -214,9 +214,8 @@ OP(matmul_dequantized,
    .doc = "y[..., i, j] = scale[j] (sum over k of (a[..., i, k] - a_zero[..., i]) (b[..., k, j] - "
           "b_zero[..., j])) + "
           "bias[j] in f32; the sums are exact",
-   .min_in = 2, .max_in = KNI_INTEGER_SCALE + 1, .n_out = 1, .kind = KNI_CONTRACTION,
-   .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT,
-   .infer = infer_matmul_dequantized, .lower = lower_matmul_dequantized,
+   .min_in = 2, .max_in = KNI_INTEGER_SCALE + 1, .n_out = 1, .kind = KNI_CONTRACTION, .dtypes = BYTES,
+   .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_matmul_dequantized, .lower = lower_matmul_dequantized,
    .native = &kni_cpu_matmul_dequantized)
 
 /* ---- conv_integer */
@@ -271,8 +270,8 @@ static kn_status launch_conv_integer(kni_launch *l)
 OP(conv_integer,
    .doc = "y[n, o, p] = sum over c, k of (x[n, c, p stride + k dilation - padding] - x_zero) (w[o, c, k] - "
           "w_zero[o]) + bias[o] in i32, or round(that scale[o]) + y_zero in 8 bits",
-   .min_in = 2, .max_in = KNI_INTEGER_OPERANDS, .n_out = 1, .kind = KNI_CONTRACTION,
-   .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT, .schema = conv_integer_schema,
+   .min_in = 2, .max_in = KNI_INTEGER_OPERANDS, .n_out = 1, .kind = KNI_CONTRACTION, .dtypes = BYTES,
+   .flags = KNI_FLAG_NO_GRADIENT, .schema = conv_integer_schema,
    .attribute_bytes = sizeof(kni_conv_attributes), .infer = infer_conv_integer, .launch = launch_conv_integer,
    .native = &kni_cpu_conv_integer)
 

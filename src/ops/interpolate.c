@@ -132,14 +132,16 @@ static kn_status launch_interpolate_grad(kni_launch *l)
 }
 
 OP(interpolate, .doc = "y[o] = sum over neighbours i of filter(at(o) - i) x[i], on each spatial axis",
-   .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = schema, .attribute_bytes = sizeof(kni_interpolate_attributes),
-   .infer = infer_interpolate, .launch = launch_interpolate, .native = &kni_cpu_interpolate)
+   .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 1}, .schema = schema,
+   .attribute_bytes = sizeof(kni_interpolate_attributes), .infer = infer_interpolate,
+   .launch = launch_interpolate, .native = &kni_cpu_interpolate)
 
 OP(interpolate_grad, .doc = "dx[i] = sum over o of filter(at(o) - i) dy[o]: the transpose of interpolate",
-   .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = schema, .attribute_bytes = sizeof(kni_interpolate_attributes),
-   .infer = infer_interpolate_grad, .launch = launch_interpolate_grad, .native = &kni_cpu_interpolate_grad)
+   .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 1}, .schema = schema,
+   .attribute_bytes = sizeof(kni_interpolate_attributes), .infer = infer_interpolate_grad,
+   .launch = launch_interpolate_grad, .native = &kni_cpu_interpolate_grad)
 
 GRADIENT(interpolate)
 {

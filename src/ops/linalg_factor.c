@@ -25,9 +25,9 @@ static kn_status launch_cholesky(kni_launch *l)
 }
 
 OP(cholesky, .doc = "l l' = a, l lower triangular; or l'", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = kni_upper_schema, .attribute_bytes = sizeof(kni_flag_attributes),
-   .infer = infer_square_same, .launch = launch_cholesky, .native = &kni_cpu_cholesky,
+   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {16, 1},
+   .schema = kni_upper_schema, .attribute_bytes = sizeof(kni_flag_attributes), .infer = infer_square_same,
+   .launch = launch_cholesky, .native = &kni_cpu_cholesky,
    .report = "matrix %D of the batch is not positive definite: its leading minor of order %D is not positive")
 
 kn_tensor kn_cholesky(kn_tensor a, bool upper)
@@ -81,9 +81,9 @@ static kn_status launch_triangular_solve(kni_launch *l)
 }
 
 OP(triangular_solve, .doc = "x with a x = b, a triangular", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = triangular_schema, .attribute_bytes = sizeof(kni_triangular_attributes),
-   .infer = infer_system, .launch = launch_triangular_solve, .native = &kni_cpu_triangular_solve)
+   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {16, 1},
+   .schema = triangular_schema, .attribute_bytes = sizeof(kni_triangular_attributes), .infer = infer_system,
+   .launch = launch_triangular_solve, .native = &kni_cpu_triangular_solve)
 
 kn_tensor kn_triangular_solve(kn_tensor a, kn_tensor b, const kn_triangular_args *args)
 {
@@ -120,9 +120,9 @@ static kn_status launch_lu(kni_launch *l)
 }
 
 OP(lu, .doc = "a[p] = l u: packed factors, p and its sign", .min_in = 1, .max_in = 1, .n_out = 3,
-   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {16, 1}, .schema = kni_strict_schema, .attribute_bytes = sizeof(kni_flag_attributes),
-   .infer = infer_lu, .launch = launch_lu, .native = &kni_cpu_lu,
+   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {16, 1},
+   .schema = kni_strict_schema, .attribute_bytes = sizeof(kni_flag_attributes), .infer = infer_lu,
+   .launch = launch_lu, .native = &kni_cpu_lu,
    .report = "matrix %D of the batch is singular: column %D has no pivot")
 
 kni_lu_parts kni_lu_factor(kn_tensor a, bool strict)
@@ -144,8 +144,8 @@ static kn_status lower_solve(kni_lowering *l)
 }
 
 OP(solve, .doc = "x with a x = b", .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_LINALG,
-   .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {32, 1}, .infer = infer_system, .lower = lower_solve)
+   .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS, .tolerance = {32, 1},
+   .infer = infer_system, .lower = lower_solve)
 
 /* Whether b is a batch of vectors for a: rank 1, or the shape of a without its last axis. */
 static bool holds_vectors(const kni_type *a, const kni_type *b)
@@ -211,10 +211,10 @@ static kn_status launch_cofactor(kni_launch *l)
 }
 
 OP(det, .doc = "the determinant of a", .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_LINALG,
-   .flags = KNI_FLAG_WIDE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS, .tolerance = {32, 1},
-   .infer = infer_det, .launch = launch_det)
+   .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {32, 1}, .infer = infer_det,
+   .launch = launch_det)
 OP(cofactor, .doc = "det(a) a^-T, continued to singular a", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {32, 1}, .infer = infer_square_same, .launch = launch_cofactor)
+   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {32, 1},
+   .infer = infer_square_same, .launch = launch_cofactor)
 
 kn_tensor kn_det(kn_tensor a) { return kni_unary(&kni_op_det, a); }

@@ -38,9 +38,9 @@ static kn_status launch_qr(kni_launch *l)
 }
 
 OP(qr, .doc = "a = q r, q' q = 1, r upper triangular", .min_in = 1, .max_in = 1, .n_out = 2,
-   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {32, 1}, .schema = kni_complete_schema, .attribute_bytes = sizeof(kni_flag_attributes),
-   .infer = infer_qr, .launch = launch_qr)
+   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {32, 1},
+   .schema = kni_complete_schema, .attribute_bytes = sizeof(kni_flag_attributes), .infer = infer_qr,
+   .launch = launch_qr)
 
 kn_qr_result kn_qr(kn_tensor a, bool complete)
 {
@@ -78,9 +78,9 @@ static kn_status launch_eigh(kni_launch *l)
     "matrix %D of the batch has no result: row %D holds a NaN or an infinity, or the steps did not converge"
 
 OP(eigh, .doc = "a v = v diag(values), a symmetric", .min_in = 1, .max_in = 1, .n_out = 2, .kind = KNI_LINALG,
-   .flags = KNI_FLAG_WIDE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS, .tolerance = {32, 1},
-   .schema = kni_upper_schema, .attribute_bytes = sizeof(kni_flag_attributes), .infer = infer_eigh,
-   .launch = launch_eigh, .report = NOT_FINITE)
+   .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {32, 1}, .schema = kni_upper_schema,
+   .attribute_bytes = sizeof(kni_flag_attributes), .infer = infer_eigh, .launch = launch_eigh,
+   .report = NOT_FINITE)
 
 kn_eigh_result kn_eigh(kn_tensor a, bool upper)
 {
@@ -125,9 +125,9 @@ static kn_status launch_svd(kni_launch *l)
 }
 
 OP(svd, .doc = "a = u diag(s) vh", .min_in = 1, .max_in = 1, .n_out = 3, .kind = KNI_LINALG,
-   .flags = KNI_FLAG_WIDE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS, .tolerance = {32, 1},
-   .schema = kni_full_schema, .attribute_bytes = sizeof(kni_flag_attributes), .infer = infer_svd,
-   .launch = launch_svd, .report = NOT_FINITE)
+   .flags = KNI_FLAG_WIDE, .dtypes = KNI_FLOATS, .tolerance = {32, 1}, .schema = kni_full_schema,
+   .attribute_bytes = sizeof(kni_flag_attributes), .infer = infer_svd, .launch = launch_svd,
+   .report = NOT_FINITE)
 
 kn_svd_result kn_svd(kn_tensor a, bool full)
 {

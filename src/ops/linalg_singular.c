@@ -58,9 +58,9 @@ static kn_status lower_pinverse(kni_lowering *l)
 }
 
 OP(pinverse, .doc = "the Moore-Penrose inverse of a", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .layout = KNI_LAYOUT_WANTS,
-   .dtypes = KNI_FLOATS, .tolerance = {64, 1}, .schema = pinverse_schema,
-   .attribute_bytes = sizeof(pinverse_attributes), .infer = infer_pinverse, .lower = lower_pinverse)
+   .kind = KNI_LINALG, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS, .tolerance = {64, 1},
+   .schema = pinverse_schema, .attribute_bytes = sizeof(pinverse_attributes), .infer = infer_pinverse,
+   .lower = lower_pinverse)
 
 /* x - a (b x): what a projection leaves over. */
 static kn_tensor rest_of(kn_tensor x, kn_tensor a, kn_tensor b)

@@ -56,6 +56,7 @@ kn_status kni_lower_record_by(const kn_record *r, kn_device device, kni_lower_fn
     uint64_t serial = t->serial++;       /* a line that the lowering notes is not that of the op itself */
     t->context.autocast = KN_DTYPE_NONE; /* the policy of its op has been applied */
     t->context.route = device;
+    t->context.order = 0;
     t->context.depth_of_lowering++;
     const kni_wide_steps *wide = r->row->wide;
     kn_status s = KN_OK;

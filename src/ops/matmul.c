@@ -91,9 +91,8 @@ static kn_status launch_matmul(kni_launch *l)
 }
 
 OP(matmul, .doc = "y[..., i, j] = sum over k of a[..., i, k] b[..., k, j]", .min_in = 2, .max_in = 2,
-   .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_NUMBERS,
-   .tolerance = {4, 1}, .autocast = KNI_AUTOCAST_NARROW, .infer = infer_matmul, .launch = launch_matmul,
-   .native = &kni_cpu_matmul)
+   .n_out = 1, .kind = KNI_CONTRACTION, .dtypes = KNI_NUMBERS, .tolerance = {4, 1},
+   .autocast = KNI_AUTOCAST_NARROW, .infer = infer_matmul, .launch = launch_matmul, .native = &kni_cpu_matmul)
 
 kn_tensor kn_matmul(kn_tensor a, kn_tensor b) { return kni_binary(&kni_op_matmul, a, b); }
 
@@ -194,8 +193,8 @@ static kn_status launch_linear(kni_launch *l)
 }
 
 OP(linear, .doc = "y = x w' + b over the last axis; w [out, in]", .min_in = 2, .max_in = 3, .n_out = 1,
-   .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_NUMBERS, .tolerance = {4, 1},
-   .autocast = KNI_AUTOCAST_NARROW, .infer = infer_linear, .launch = launch_linear, .native = &kni_cpu_linear)
+   .kind = KNI_CONTRACTION, .dtypes = KNI_NUMBERS, .tolerance = {4, 1}, .autocast = KNI_AUTOCAST_NARROW,
+   .infer = infer_linear, .launch = launch_linear, .native = &kni_cpu_linear)
 
 kn_tensor kn_linear(kn_tensor x, kn_tensor w, kn_tensor b)
 {

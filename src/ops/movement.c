@@ -79,9 +79,9 @@ static kn_status launch_pad(kni_launch *l)
 }
 
 OP(pad, .doc = "x with elements added at both ends of its axes", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = pad_schema,
-   .attribute_bytes = sizeof(kni_pad_attributes), .infer = infer_pad, .launch = launch_pad,
-   .native = &kni_cpu_pad)
+   .kind = KNI_MOVEMENT, .layout = KNI_LAYOUT_KEEPS, .follows = 1, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES,
+   .schema = pad_schema, .attribute_bytes = sizeof(kni_pad_attributes), .infer = infer_pad,
+   .launch = launch_pad, .native = &kni_cpu_pad)
 
 /* Constants: the middle part. Other modes: what was read from each element, one axis after the other. */
 GRADIENT(pad)
@@ -145,9 +145,9 @@ static kn_status launch_pad_grad(kni_launch *l)
 }
 
 OP(pad_grad, .doc = "y[t] = sum of x[p] over the padded positions p that pad reads from t", .min_in = 1,
-   .max_in = 1, .n_out = 1, .kind = KNI_MOVEMENT, .dtypes = KNI_NUMBERS, .tolerance = {2, 1},
-   .schema = pad_grad_schema, .attribute_bytes = sizeof(kni_pad_grad_attributes), .infer = infer_pad_grad,
-   .launch = launch_pad_grad)
+   .max_in = 1, .n_out = 1, .kind = KNI_MOVEMENT, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
+   .dtypes = KNI_NUMBERS, .tolerance = {2, 1}, .schema = pad_grad_schema,
+   .attribute_bytes = sizeof(kni_pad_grad_attributes), .infer = infer_pad_grad, .launch = launch_pad_grad)
 
 GRADIENT(pad_grad)
 {
@@ -221,9 +221,9 @@ static kn_status lower_concat(kni_lowering *l)
 }
 
 OP(concat, .doc = "the operands behind each other along an axis", .min_in = 1, .max_in = -1, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES, .schema = axis_schema,
-   .attribute_bytes = sizeof(kni_axis_attributes), .infer = infer_concat, .lower = lower_concat,
-   .native = &kni_cpu_concat)
+   .kind = KNI_MOVEMENT, .layout = KNI_LAYOUT_KEEPS, .follows = 1, .dtypes = KNI_ALL, .flags = KNI_FLAG_MOVES,
+   .schema = axis_schema, .attribute_bytes = sizeof(kni_axis_attributes), .infer = infer_concat,
+   .lower = lower_concat, .native = &kni_cpu_concat)
 
 GRADIENT(concat)
 {

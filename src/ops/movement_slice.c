@@ -236,7 +236,8 @@ static kn_status launch_update_slice(kni_launch *l)
 }
 
 OP(update_slice, .doc = "x with x[start + i * step] = values[i]", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_MOVEMENT, .dtypes = KNI_ALL, .flags = KNI_FLAG_ALIAS | KNI_FLAG_MOVES, .schema = slice_schema,
+   .kind = KNI_MOVEMENT, .layout = KNI_LAYOUT_KEEPS, .dtypes = KNI_ALL,
+   .flags = KNI_FLAG_ALIAS | KNI_FLAG_MOVES, .schema = slice_schema,
    .attribute_bytes = sizeof(kni_slice_attributes), .infer = infer_update_slice,
    .launch = launch_update_slice, .native = &kni_cpu_update_slice)
 

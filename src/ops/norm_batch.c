@@ -104,31 +104,32 @@ static kn_status lower_batch_norm_train_grad(kni_lowering *l)
 
 BODY(batch_norm, "y = (x - mean) * (1 / sqrt(variance + eps) * weight) + bias")
 OP(batch_norm, .doc = "(x - mean) / sqrt(variance + eps) * weight + bias by channel (axis 1)", .min_in = 3,
-   .max_in = 5, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
-   .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
+   .max_in = 5, .n_out = 1, .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_KEEPS, .dtypes = KNI_FLOATS,
+   .tolerance = {8, 1}, .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
    .in = "x mean@line variance@line weight@line?1 bias@line?0", .body = &kni_body_batch_norm,
    .line = {KNI_LINE_CHANNEL, 0, KNI_PER_POINT, 0}, .infer = infer_batch_norm, .native = &kni_cpu_batch_norm)
 
 BODY(batch_norm_train, "m = mean(x); d = x - m; v = mean(d * d); y = d * (1 / sqrt(v + eps) * weight) + "
                        "bias; mean = m; variance = v")
 OP(batch_norm_train, .doc = "the same with mean and variance of the batch, which are results too",
-   .min_in = 1, .max_in = 3, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 2},
-   .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
-   .in = "x weight@line?1 bias@line?0", .out = "y mean@line variance@line",
-   .body = &kni_body_batch_norm_train, .line = {KNI_LINE_CHANNEL, 0, KNI_PER_SEVERAL, 0},
-   .infer = infer_batch_norm_train, .native = &kni_cpu_batch_norm_train)
+   .min_in = 1, .max_in = 3, .n_out = 3, .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_KEEPS,
+   .dtypes = KNI_FLOATS, .tolerance = {8, 2}, .schema = batch_norm_schema,
+   .attribute_bytes = sizeof(kni_batch_norm_attributes), .in = "x weight@line?1 bias@line?0",
+   .out = "y mean@line variance@line", .body = &kni_body_batch_norm_train,
+   .line = {KNI_LINE_CHANNEL, 0, KNI_PER_SEVERAL, 0}, .infer = infer_batch_norm_train,
+   .native = &kni_cpu_batch_norm_train)
 
 BODY(batch_norm_train_grad, "s = 1 / sqrt(variance + eps); h = (x - mean) * s; b = sum(dy); g = sum(dy * h); "
                             "dx = s * weight * (dy - b / n - h * (g / n)); dweight = g; dbias = b")
 OP(batch_norm_train_grad,
    .doc =
        "weight scale (dy - mean(dy) - h mean(dy h)), sum(dy h) and sum(dy) by channel, h = (x - mean) scale",
-   .min_in = 4, .max_in = 5, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {16, 2},
-   .schema = batch_norm_schema, .attribute_bytes = sizeof(kni_batch_norm_attributes),
-   .in = "dy x mean@line variance@line weight@line?1", .out = "dx dweight@line dbias@line",
-   .body = &kni_body_batch_norm_train_grad, .line = {KNI_LINE_CHANNEL, 0, KNI_PER_SEVERAL, 0},
-   .infer = infer_batch_norm_train_grad, .lower = lower_batch_norm_train_grad,
-   .native = &kni_cpu_batch_norm_train_grad)
+   .min_in = 4, .max_in = 5, .n_out = 3, .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_KEEPS, .follows = 2,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 2}, .schema = batch_norm_schema,
+   .attribute_bytes = sizeof(kni_batch_norm_attributes), .in = "dy x mean@line variance@line weight@line?1",
+   .out = "dx dweight@line dbias@line", .body = &kni_body_batch_norm_train_grad,
+   .line = {KNI_LINE_CHANNEL, 0, KNI_PER_SEVERAL, 0}, .infer = infer_batch_norm_train_grad,
+   .lower = lower_batch_norm_train_grad, .native = &kni_cpu_batch_norm_train_grad)
 
 static bool given(const kni_vjp *v, int i) { return i < v->n_in && v->in_types[i].dtype; }
 static bool wanted(const kni_vjp *v, int i) { return i < v->n_in && kni_vjp_needs(v, i); }

@@ -64,6 +64,8 @@ typedef enum kni_kind {
     KNI_KIND_COUNT
 } kni_kind;
 
+/* The order in which results lie on a device that wants channels last (docs/layout.md): row-major; that of an operand, as all
+   pointwise rows and casts have it anyway; channels last where the leaf's table says so. */
 typedef enum kni_layout { KNI_LAYOUT_FREE, KNI_LAYOUT_KEEPS, KNI_LAYOUT_WANTS } kni_layout;
 
 /* How the dtype of an elementwise row follows from its operands. */
@@ -169,6 +171,8 @@ typedef struct kn_op {
     int8_t min_in, max_in;  /* max_in -1: any number */
     int8_t n_out, autocast; /* KNI_AUTOCAST_ */
     uint8_t kind, layout, rule, sums;
+    uint8_t
+        follows; /* 1 + the operand whose order a row that keeps it follows; 0: the first one of the result's shape */
     uint32_t flags, dtypes; /* dtypes: KNI_BIT mask the op computes on */
     kni_tolerance tolerance;
     const kn_attribute *schema; /* ends with a NULL name */
@@ -200,6 +204,12 @@ static inline bool kni_is_pointwise(const kn_op *row) { return row->body && row-
 
 /* Whether the row changes the dtype of its operand and nothing else. */
 static inline bool kni_converts(const kn_op *row) { return row->flags & KNI_FLAG_CONVERTS; }
+
+/* Whether results lie in the order of an operand. */
+static inline bool kni_keeps_order(const kn_op *row)
+{
+    return row->layout == KNI_LAYOUT_KEEPS || kni_is_pointwise(row) || kni_converts(row);
+}
 
 /* OP(softplus, .doc = "log(1 + exp(x))", ...) defines the row kni_op_softplus. */
 #define OP(op_name, ...)                                                                                     \

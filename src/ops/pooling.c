@@ -41,12 +41,12 @@ static kn_status launch_avg_pool_grad(kni_launch *l)
 extern const kni_native kni_cpu_avg_pool;
 
 OP(avg_pool, .doc = "mean over windows of the last axes", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS, .tolerance = {4, 1},
+   .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1, .dtypes = KNI_FLOATS, .tolerance = {4, 1},
    .schema = kni_pool_schema, .attribute_bytes = sizeof(kni_pool_attributes), .infer = infer_avg_pool,
    .launch = launch_avg_pool, .native = &kni_cpu_avg_pool)
 
 OP(avg_pool_grad, .doc = "shares dy out over the windows of avg_pool", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS, .tolerance = {4, 1},
+   .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1, .dtypes = KNI_FLOATS, .tolerance = {4, 1},
    .schema = kni_pool_schema, .attribute_bytes = sizeof(kni_pool_attributes), .infer = infer_avg_pool_grad,
    .launch = launch_avg_pool_grad)
 

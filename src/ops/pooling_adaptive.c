@@ -111,26 +111,28 @@ static kn_status launch_adaptive_max_pool_grad(kni_launch *l)
 }
 
 OP(adaptive_avg_pool, .doc = "y[o] = mean of x[floor(o in / out) .. ceil((o + 1) in / out) - 1]", .min_in = 1,
-   .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {4, 1}, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
-   .infer = infer_adaptive_avg_pool, .launch = launch_adaptive_avg_pool, .native = &kni_cpu_adaptive_avg_pool)
+   .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
+   .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = adaptive_schema,
+   .attribute_bytes = sizeof(kni_adaptive_attributes), .infer = infer_adaptive_avg_pool,
+   .launch = launch_adaptive_avg_pool, .native = &kni_cpu_adaptive_avg_pool)
 
 OP(adaptive_avg_pool_grad, .doc = "shares dy out over the windows of adaptive_avg_pool", .min_in = 1,
-   .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {4, 1}, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
-   .infer = infer_adaptive_grad, .launch = launch_adaptive_avg_pool_grad)
+   .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
+   .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = adaptive_schema,
+   .attribute_bytes = sizeof(kni_adaptive_attributes), .infer = infer_adaptive_grad,
+   .launch = launch_adaptive_avg_pool_grad)
 
 OP(adaptive_max_pool, .doc = "y[o] = max of x[floor(o in / out) .. ceil((o + 1) in / out) - 1], and where",
-   .min_in = 1, .max_in = 1, .n_out = 2, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS,
+   .min_in = 1, .max_in = 1, .n_out = 2, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
    .dtypes = KNI_NUMBERS, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
    .infer = infer_adaptive_max_pool, .launch = launch_adaptive_max_pool)
 
 OP(adaptive_max_pool_grad,
    .doc = "dx[p] = sum of dy over the windows of adaptive_max_pool whose largest element is at p",
-   .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {4, 1}, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
-   .infer = infer_adaptive_max_pool_grad, .launch = launch_adaptive_max_pool_grad,
-   .native = &kni_cpu_adaptive_max_pool_grad)
+   .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
+   .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = adaptive_schema,
+   .attribute_bytes = sizeof(kni_adaptive_attributes), .infer = infer_adaptive_max_pool_grad,
+   .launch = launch_adaptive_max_pool_grad, .native = &kni_cpu_adaptive_max_pool_grad)
 
 /* The attributes with the sizes of x. */
 static kni_adaptive_attributes with_input(const kni_vjp *v)

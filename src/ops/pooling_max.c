@@ -74,19 +74,20 @@ static kn_status launch_max_pool_grad(kni_launch *l)
 extern const kni_native kni_cpu_max_pool, kni_cpu_max_pool_values, kni_cpu_max_pool_grad;
 
 OP(max_pool, .doc = "max over windows of the last axes, and where it was", .min_in = 1, .max_in = 1,
-   .n_out = 2, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_NUMBERS, .schema = max_schema,
-   .attribute_bytes = sizeof(kni_pool_attributes), .infer = infer_max_pool, .launch = launch_max_pool,
-   .native = &kni_cpu_max_pool)
+   .n_out = 2, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1, .dtypes = KNI_NUMBERS,
+   .schema = max_schema, .attribute_bytes = sizeof(kni_pool_attributes), .infer = infer_max_pool,
+   .launch = launch_max_pool, .native = &kni_cpu_max_pool)
 
 OP(max_pool_values, .doc = "max over windows of the last axes", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_NUMBERS, .schema = kni_pool_schema,
-   .attribute_bytes = sizeof(kni_pool_attributes), .infer = infer_max_pool_values,
+   .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1, .dtypes = KNI_NUMBERS,
+   .schema = kni_pool_schema, .attribute_bytes = sizeof(kni_pool_attributes), .infer = infer_max_pool_values,
    .launch = launch_max_pool_values, .native = &kni_cpu_max_pool_values)
 
 OP(max_pool_grad, .doc = "dx[p] = sum of dy over the windows of max_pool whose largest element is at p",
-   .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {4, 1}, .schema = kni_pool_schema, .attribute_bytes = sizeof(kni_pool_attributes),
-   .infer = infer_max_pool_grad, .launch = launch_max_pool_grad, .native = &kni_cpu_max_pool_grad)
+   .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_KEEPS, .follows = 1,
+   .dtypes = KNI_FLOATS, .tolerance = {4, 1}, .schema = kni_pool_schema,
+   .attribute_bytes = sizeof(kni_pool_attributes), .infer = infer_max_pool_grad,
+   .launch = launch_max_pool_grad, .native = &kni_cpu_max_pool_grad)
 
 static kn_tensor gradient(const kni_vjp *v, kn_tensor at)
 {

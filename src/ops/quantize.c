@@ -47,9 +47,9 @@ static kn_status lower_quantize_dynamic(kni_lowering *l)
 
 OP(quantize_dynamic,
    .doc = "x in u8 with the scale and the zero point that hold 0 and its least and largest elements",
-   .min_in = 1, .max_in = 1, .n_out = 3, .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_WANTS,
-   .dtypes = KNI_BIT(KN_F32), .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_quantize_dynamic,
-   .lower = lower_quantize_dynamic, .native = &kni_cpu_quantize_dynamic)
+   .min_in = 1, .max_in = 1, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_BIT(KN_F32),
+   .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_quantize_dynamic, .lower = lower_quantize_dynamic,
+   .native = &kni_cpu_quantize_dynamic)
 
 /* ---- the functions */
 

@@ -43,9 +43,8 @@ static kn_status lower_quantize_bytes(kni_lowering *l)
 }
 
 OP(quantize_bytes, .doc = "round(x / scale) + zero within the range of zero's dtype, i8 or u8", .min_in = 3,
-   .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_BIT(KN_F32),
-   .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_quantize_bytes, .lower = lower_quantize_bytes,
-   .native = &kni_cpu_quantize_bytes)
+   .max_in = 3, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_BIT(KN_F32), .flags = KNI_FLAG_NO_GRADIENT,
+   .infer = infer_quantize_bytes, .lower = lower_quantize_bytes, .native = &kni_cpu_quantize_bytes)
 
 static kn_status infer_dequantize_bytes(kni_infer *c)
 {
@@ -65,8 +64,8 @@ static kn_status lower_dequantize_bytes(kni_lowering *l)
 }
 
 OP(dequantize_bytes, .doc = "(x - zero) scale in f32 of i8 and u8", .min_in = 3, .max_in = 3, .n_out = 1,
-   .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT,
-   .infer = infer_dequantize_bytes, .lower = lower_dequantize_bytes, .native = &kni_cpu_dequantize_bytes)
+   .kind = KNI_COMPOSITE, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_dequantize_bytes,
+   .lower = lower_dequantize_bytes, .native = &kni_cpu_dequantize_bytes)
 
 static kn_status infer_byte_table(kni_infer *c)
 {
@@ -91,9 +90,8 @@ static kn_status lower_byte_table(kni_lowering *l)
 }
 
 OP(byte_table, .doc = "table[x - the least number of x's dtype], x and table of i8 or u8", .min_in = 2,
-   .max_in = 2, .n_out = 1, .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES,
-   .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_byte_table, .lower = lower_byte_table,
-   .native = &kni_cpu_byte_table)
+   .max_in = 2, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT,
+   .infer = infer_byte_table, .lower = lower_byte_table, .native = &kni_cpu_byte_table)
 
 /* ---- two operands, which broadcast */
 
@@ -132,7 +130,7 @@ static kn_status lower_quantized_product(kni_lowering *l) { return lower_binary(
 
 #define BINARY(name, text)                                                                                   \
     OP(name, .doc = text, .min_in = KNI_BYTES_OPERANDS, .max_in = KNI_BYTES_OPERANDS, .n_out = 1,            \
-       .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_WANTS, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT,    \
-       .infer = infer_binary, .lower = lower_##name, .native = &kni_cpu_##name)
+       .kind = KNI_COMPOSITE, .dtypes = BYTES, .flags = KNI_FLAG_NO_GRADIENT, .infer = infer_binary,         \
+       .lower = lower_##name, .native = &kni_cpu_##name)
 BINARY(quantized_sum, "round(((a - a_zero) a_scale + (b - b_zero) b_scale) / y_scale) + y_zero in i8 or u8")
 BINARY(quantized_product, "round((a - a_zero) a_scale (b - b_zero) b_scale / y_scale) + y_zero in i8 or u8")

@@ -152,7 +152,7 @@ OP(linear_quantized,
           "one element, one for each output, or one for each block of each output; bits 4 or 2: bytes hold "
           "several weights, the first in the lowest bits",
    .min_in = 3, .max_in = KNI_WEIGHTS_OPERANDS, .n_out = 1, .kind = KNI_CONTRACTION,
-   .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_BIT(KN_F32), .tolerance = {4, 1}, .schema = weights_schema,
+   .dtypes = KNI_BIT(KN_F32), .tolerance = {4, 1}, .schema = weights_schema,
    .attribute_bytes = sizeof(kni_weights_attributes), .infer = infer_linear_quantized,
    .launch = launch_linear_quantized, .lower = lower_linear_quantized, .native = &kni_cpu_linear_quantized)
 

@@ -39,17 +39,19 @@ static inline bool kni_has_no_work(const kn_record *r)
    because a kernel reads operands in its own order; only an elementwise row, which reads element i of all operands before
    it writes element i, may name the very same view several times. */
 bool kni_may_overwrite(const kn_record *r, int k, const kni_tensor *y);
-/* The part of the rule that says nothing of who reads x: its memory is ours alone and holds y's elements in y's order. */
-bool kni_fits_over(const kni_tensor *x, const kni_tensor *y);
+/* The same for a result that is written in the order that it was promised in; the one above is for row-major ones. */
+bool kni_may_overwrite_promised(const kn_record *r, int k, const kni_tensor *y);
+/* The part of the rule that says nothing of who reads x: its memory is ours alone and holds y's elements in the order. */
+bool kni_fits_over(const kni_tensor *x, const kni_tensor *y, int order);
 
-/* Gives y the memory of x, over which it fits. */
+/* Gives y the memory of x, over which it fits as promised. */
 static inline void kni_take_memory(kni_tensor *y, const kni_tensor *x)
 {
     if (y->storage) kni_storage_release(y->storage);
     kni_storage_written(x->storage);
     y->storage = kni_storage_retain(x->storage);
     y->offset = 0;
-    kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+    kni_promised_strides(y);
 }
 
 /* Runs the row's lowering on `device` and gives the record's outputs the results. */

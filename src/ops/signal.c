@@ -89,9 +89,9 @@ static kn_status launch_fft(kni_launch *l)
 }
 
 OP(fft, .doc = "y[k] = sum over j of x[j] e^(-2 pi i j k / n); real and imaginary parts", .min_in = 1,
-   .max_in = 2, .n_out = 2, .kind = KNI_LINALG, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
-   .tolerance = {8, 1}, .schema = fft_schema, .attribute_bytes = sizeof(kni_fft_attributes),
-   .infer = infer_fft, .launch = launch_fft, .native = &kni_cpu_fft)
+   .max_in = 2, .n_out = 2, .kind = KNI_LINALG, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
+   .schema = fft_schema, .attribute_bytes = sizeof(kni_fft_attributes), .infer = infer_fft,
+   .launch = launch_fft, .native = &kni_cpu_fft)
 
 static kn_complex apply_fft(kn_complex x, const kni_fft_attributes *a)
 {

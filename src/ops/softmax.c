@@ -47,34 +47,35 @@ static kn_status infer_softmax_grad(kni_infer *c)
 BODY(softmax, "t = quiet != 0 ? max(top(x), 0) : top(x); e = expn(x - t); s = quiet != 0 ? sum(e) + exp(-t) "
               ": sum(e); y = e / s")
 OP(softmax, .doc = "exp(x) / sum(exp(x)) over axis; quiet: exp(x) / (1 + sum(exp(x)))", .min_in = 1,
-   .max_in = 1, .n_out = 1, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {8, 0.5f},
-   .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .in = "x",
-   .body = &kni_body_softmax, .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis),
+   .max_in = 1, .n_out = 1, .kind = KNI_COMPOSITE, .layout = KNI_LAYOUT_KEEPS, .dtypes = KNI_FLOATS,
+   .tolerance = {8, 0.5f}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
+   .in = "x", .body = &kni_body_softmax, .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis),
    .infer = infer_softmax, .native = &kni_cpu_softmax)
 
 BODY(log_softmax, "t = quiet != 0 ? max(top(x), 0) : top(x); d = x - t; e = expn(d); s = quiet != 0 ? sum(e) "
                   "+ exp(-t) : sum(e); y = d - log(s)")
 OP(log_softmax, .doc = "x - log(sum(exp(x))) over axis", .min_in = 1, .max_in = 1, .n_out = 1,
-   .kind = KNI_COMPOSITE, .autocast = KNI_AUTOCAST_WIDEN, .dtypes = KNI_FLOATS, .tolerance = {8, 0.5f},
-   .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes), .in = "x",
-   .body = &kni_body_log_softmax, .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis),
-   .infer = infer_softmax, .native = &kni_cpu_log_softmax)
+   .kind = KNI_COMPOSITE, .autocast = KNI_AUTOCAST_WIDEN, .layout = KNI_LAYOUT_KEEPS, .dtypes = KNI_FLOATS,
+   .tolerance = {8, 0.5f}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
+   .in = "x", .body = &kni_body_log_softmax,
+   .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax,
+   .native = &kni_cpu_log_softmax)
 
 BODY(softmax_grad, "dx = y * (dy - sum(dy * y))")
 OP(softmax_grad, .doc = "y (dy - sum(dy y)) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS,
-   .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
-   .in = "dy y", .out = "dx", .body = &kni_body_softmax_grad,
-   .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax_grad,
-   .lower = kni_defined_lower, .native = &kni_cpu_softmax_grad)
+   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .layout = KNI_LAYOUT_KEEPS,
+   .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = softmax_schema,
+   .attribute_bytes = sizeof(kni_softmax_attributes), .in = "dy y", .out = "dx",
+   .body = &kni_body_softmax_grad, .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis),
+   .infer = infer_softmax_grad, .lower = kni_defined_lower, .native = &kni_cpu_softmax_grad)
 
 BODY(log_softmax_grad, "dx = dy - expn(y) * sum(dy)")
 OP(log_softmax_grad, .doc = "dy - exp(y) sum(dy) over axis", .min_in = 2, .max_in = 2, .n_out = 1,
-   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .dtypes = KNI_FLOATS,
-   .tolerance = {8, 1}, .schema = softmax_schema, .attribute_bytes = sizeof(kni_softmax_attributes),
-   .in = "dy y", .out = "dx", .body = &kni_body_log_softmax_grad,
-   .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis), .infer = infer_softmax_grad,
-   .lower = kni_defined_lower, .native = &kni_cpu_log_softmax_grad)
+   .kind = KNI_COMPOSITE, .flags = KNI_FLAG_WIDE, .wide = &kni_wide, .layout = KNI_LAYOUT_KEEPS,
+   .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = softmax_schema,
+   .attribute_bytes = sizeof(kni_softmax_attributes), .in = "dy y", .out = "dx",
+   .body = &kni_body_log_softmax_grad, .line = KNI_ALONG(AXIS, 0, ELEMENT, kni_softmax_attributes, axis),
+   .infer = infer_softmax_grad, .lower = kni_defined_lower, .native = &kni_cpu_log_softmax_grad)
 
 static kn_status gradient(kni_vjp *v, const kn_op *row)
 {

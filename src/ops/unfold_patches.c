@@ -121,14 +121,14 @@ static kn_status launch_unfold4d(kni_launch *l) { return launch(l, &kni_kernel_u
 static kn_status launch_fold4d(kni_launch *l) { return launch(l, &kni_kernel_fold4d, l->out[0]); }
 
 OP(unfold4d, .doc = "columns[n, (c, k), p] = x[n, c, p stride + k dilation - padding], 0 outside",
-   .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS,
-   .dtypes = KNI_NUMBERS, .schema = patch_schema, .attribute_bytes = sizeof(kni_patch_attributes),
-   .infer = infer_unfold4d, .launch = launch_unfold4d, .native = &kni_cpu_unfold4d)
+   .min_in = 1, .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .dtypes = KNI_NUMBERS, .schema = patch_schema,
+   .attribute_bytes = sizeof(kni_patch_attributes), .infer = infer_unfold4d, .launch = launch_unfold4d,
+   .native = &kni_cpu_unfold4d)
 
 OP(fold4d, .doc = "y[n, c, p stride + k dilation - padding] += columns[n, (c, k), p]", .min_in = 1,
-   .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_NUMBERS,
-   .tolerance = {4, 1}, .schema = patch_schema, .attribute_bytes = sizeof(kni_patch_attributes),
-   .infer = infer_fold4d, .launch = launch_fold4d, .native = &kni_cpu_fold4d)
+   .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .dtypes = KNI_NUMBERS, .tolerance = {4, 1},
+   .schema = patch_schema, .attribute_bytes = sizeof(kni_patch_attributes), .infer = infer_fold4d,
+   .launch = launch_fold4d, .native = &kni_cpu_fold4d)
 
 GRADIENT(unfold4d)
 {

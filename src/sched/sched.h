@@ -91,7 +91,7 @@ typedef struct kni_sched_target {
 } kni_sched_target;
 
 /* KN_ERROR_UNSUPPORTED without a text: no schedule for this group; run its records one by one, and a single record by
-   its lowering or reference kernel. Outputs need their types only, not storage: they will be contiguous. */
+   its lowering or reference kernel. Outputs need their types and orders only, not storage: they will lie as promised. */
 kn_status kni_sched_prepare(const kni_group *group, const kni_sched_target *target, kni_sched *sched);
 /* Whether the attribute gets into params by way of sources alone. */
 bool kni_sched_tracks(const kn_op *row, const kn_attribute *a);

@@ -59,7 +59,7 @@ static bool take_apart(kni_work *w)
     }
     for (int k = 0; k < r->n_out && !w->failed; k++) {
         const kni_type *y = &kni_out(r, k)->type;
-        kni_contiguous_strides(y->rank, y->dims, strides);
+        kni_order_strides(kni_out(r, k)->order, y->rank, y->dims, strides);
         int buffer = kni_work_buffer_add(w, r->ids[k], y->dtype, KNI_IR_WRITE, 0);
         w->outputs[k].access = kni_work_access_add(w, frame, buffer, strides);
         w->outputs[k].level = KNI_WORK_R | KNI_WORK_K;

@@ -110,9 +110,9 @@ typedef struct kni_work_access {
 } kni_work_access;
 
 /* A shape and how its indices come about: axes of `reduced` run with k, the others with r; or all of them with the value
-   of a node. */
+   of a node. Indices count elements in the kni_order. */
 typedef struct kni_work_frame {
-    uint8_t rank, level;
+    uint8_t rank, level, order;
     uint16_t node;
     uint32_t reduced;
     int64_t dims[KN_MAX_RANK];
@@ -210,9 +210,14 @@ uint16_t kni_work_node_add(kni_work *w,
 int kni_work_dtype(int storage);
 
 uint16_t kni_work_frame_of(kni_work *w, const int64_t *dims, int rank, uint8_t level, uint32_t reduced);
+/* Elements by r alone, in an order. */
+uint16_t kni_work_frame_in(kni_work *w, const int64_t *dims, int rank, uint8_t order);
 /* The frame of shape `dims` whose linear index is offset + the strides times the indices of `frame`. */
 uint16_t kni_work_derive(kni_work *w, uint16_t frame, const int64_t *strides, int64_t offset,
                          const int64_t *dims, int rank);
+/* The same where the index counts the elements of the new frame in an order. */
+uint16_t kni_work_derive_in(kni_work *w, uint16_t frame, const int64_t *strides, int64_t offset,
+                            const int64_t *dims, int rank, uint8_t order);
 /* The frame of shape `dims` whose linear index is the value of a node, an I64 that is inside. */
 uint16_t kni_work_frame_at(kni_work *w, const int64_t *dims, int rank, uint16_t index);
 uint16_t kni_work_access_add(kni_work *w, uint16_t frame, int buffer, const int64_t *strides);

@@ -8,7 +8,8 @@ static uint16_t frame_add(kni_work *w, const kni_work_frame *frame)
     for (uint16_t i = 0; i < w->n_frames; i++) {
         const kni_work_frame *f = &w->frames[i];
         if (f->rank == frame->rank && f->level == frame->level && f->node == frame->node &&
-            f->reduced == frame->reduced && !memcmp(f->dims, frame->dims, frame->rank * sizeof *f->dims))
+            f->reduced == frame->reduced && f->order == frame->order &&
+            !memcmp(f->dims, frame->dims, frame->rank * sizeof *f->dims))
             return i;
     }
     if (w->failed || w->n_frames == KNI_WORK_FRAMES) return kni_work_fail(w);
@@ -19,6 +20,13 @@ static uint16_t frame_add(kni_work *w, const kni_work_frame *frame)
 uint16_t kni_work_frame_of(kni_work *w, const int64_t *dims, int rank, uint8_t level, uint32_t reduced)
 {
     kni_work_frame f = {.rank = (uint8_t)rank, .level = level, .reduced = reduced};
+    for (int a = 0; a < rank; a++) f.dims[a] = dims[a];
+    return frame_add(w, &f);
+}
+
+uint16_t kni_work_frame_in(kni_work *w, const int64_t *dims, int rank, uint8_t order)
+{
+    kni_work_frame f = {.rank = (uint8_t)rank, .level = KNI_WORK_R, .order = order};
     for (int a = 0; a < rank; a++) f.dims[a] = dims[a];
     return frame_add(w, &f);
 }
@@ -35,12 +43,15 @@ uint16_t kni_work_frame_at(kni_work *w, const int64_t *dims, int rank, uint16_t 
 static void collapse_part(const kni_work_frame *f, bool reduced, const int64_t *strides, kni_work_part *part)
 {
     int64_t merged[1][KN_MAX_RANK];
+    int32_t axes[KN_MAX_RANK];
     int rank = 0;
     bool matters = false;
     uint32_t by_k = f->node || f->level == KNI_WORK_R ? 0 : f->level == KNI_WORK_K ? ~0u : f->reduced;
     uint32_t chosen = reduced ? by_k : ~by_k;
     if (!f->node && !f->level) chosen = 0; /* the first element */
-    for (int a = 0; a < f->rank; a++) {
+    kni_order_axes(f->order, f->rank, axes);
+    for (int i = 0; i < f->rank; i++) {
+        const int a = axes[i];
         if (!(chosen >> a & 1) || f->dims[a] == 1) continue;
         part->dims[rank] = f->dims[a];
         merged[0][rank++] = strides[a];
@@ -107,10 +118,10 @@ static uint16_t place(kni_work *w, uint16_t frame, const int64_t *strides, int64
 uint16_t kni_work_index(kni_work *w, uint16_t frame)
 {
     const kni_work_frame *f = &w->frames[frame];
-    if (f->node)
+    if (f->node && !f->order)
         return kni_work_node_add(
             w, &(kni_work_node){.kind = KNI_WORK_INDEX, .dtype = KN_I64, .a = f->node, .op = 1});
-    if (f->level != (KNI_WORK_R | KNI_WORK_K))
+    if (f->level != (KNI_WORK_R | KNI_WORK_K) && !f->order)
         return kni_work_node_add(
             w,
             &(kni_work_node){.kind = KNI_WORK_INDEX, .dtype = KN_I64, .level = f->level, .extra = f->level});
@@ -131,7 +142,7 @@ uint16_t kni_work_place(kni_work *w, int dtype)
 
 static bool in_order(const kni_work_frame *f, const int64_t *strides)
 {
-    return kni_is_contiguous(f->rank, f->dims, strides);
+    return kni_lies_in_order(f->order, f->rank, f->dims, strides);
 }
 
 /* Carries the axes that k runs over from one shape to another with the same elements in the same order. */
@@ -171,7 +182,13 @@ static bool identity(const kni_work_part *part) { return part->rank == 1 && part
 uint16_t kni_work_derive(kni_work *w, uint16_t frame, const int64_t *strides, int64_t offset,
                          const int64_t *dims, int rank)
 {
-    kni_work_frame to = {.rank = (uint8_t)rank};
+    return kni_work_derive_in(w, frame, strides, offset, dims, rank, KNI_ORDER_ROWS);
+}
+
+uint16_t kni_work_derive_in(kni_work *w, uint16_t frame, const int64_t *strides, int64_t offset,
+                            const int64_t *dims, int rank, uint8_t order)
+{
+    kni_work_frame to = {.rank = (uint8_t)rank, .order = order};
     kni_work_part by_r, by_k;
     if (w->failed) return 0;
     kni_work_frame f = w->frames[frame];
@@ -182,7 +199,7 @@ uint16_t kni_work_derive(kni_work *w, uint16_t frame, const int64_t *strides, in
         to.level = f.level;
         to.node = f.node;
         if (f.node || f.level != (KNI_WORK_R | KNI_WORK_K)) return frame_add(w, &to);
-        if (carry_reduced(&f, dims, rank, &to.reduced)) return frame_add(w, &to);
+        if (!order && carry_reduced(&f, dims, rank, &to.reduced)) return frame_add(w, &to);
     }
     bool base = offset == 0 && !f.node;
     if (base && !by_r.rank && !by_k.rank) return frame_add(w, &to);

@@ -188,11 +188,12 @@ static uint16_t view_value(kni_work *w, const kn_record *r, uint16_t frame)
 {
     const kni_type *x = &kni_in(r, 0)->type, *y = &kni_out(r, 0)->type;
     int64_t from[KN_MAX_RANK], strides[KN_MAX_RANK];
-    kni_contiguous_strides(x->rank, x->dims, from);
+    const uint8_t order = kni_in(r, 0)->order; /* the queue's views count elements as they will lie */
+    kni_order_strides(order, x->rank, x->dims, from);
     kni_view v = {r->attributes, x, y, from, 0, strides, 0};
     if (x->dtype != y->dtype || !r->row->view(&v)) return kni_work_fail(w);
     return kni_work_value(w, r->ids[r->n_out],
-                          kni_work_derive(w, frame, strides, v.offset, x->dims, x->rank));
+                          kni_work_derive_in(w, frame, strides, v.offset, x->dims, x->rank, order));
 }
 
 static uint16_t record_value(kni_work *w, int record, int result, uint16_t frame)
@@ -213,7 +214,7 @@ static uint16_t record_value(kni_work *w, int record, int result, uint16_t frame
 static uint16_t given_value(kni_work *w, int dtype, uint16_t frame)
 {
     const kni_work_frame *f = &w->frames[frame];
-    if (f->node || f->level != KNI_WORK_R || kni_count_dims(f->rank, f->dims) != w->rows)
+    if (f->node || f->order || f->level != KNI_WORK_R || kni_count_dims(f->rank, f->dims) != w->rows)
         return kni_work_fail(w);
     return kni_work_node_add(w, &(kni_work_node){.kind = KNI_WORK_GIVEN,
                                                  .dtype = (uint8_t)kni_work_dtype(dtype),
@@ -312,11 +313,23 @@ static bool find_domain(kni_work *w)
     return false;
 }
 
+/* The order in which elements of the shape are walked: that of the first result that has it, so that results of one shape are
+   one walk. Each tensor of many has a walk of its own. */
+static uint8_t walking_order(const kni_work *w, uint32_t id, const kni_type *t)
+{
+    const kni_group *g = w->group;
+    if (w->given != KNI_NO_SLOT) return KNI_ORDER_ROWS;
+    for (int i = 0; i < g->n_outputs && g->kind != KNI_GROUP_MANY; i++)
+        if (kni_same_dims(kni_work_type(g->outputs[i]), t)) return kni_slot(g->outputs[i])->order;
+    return kni_slot(id)->order;
+}
+
 /* The frame in which a result is computed; fails when it is no value for each row, place or both. */
-static uint16_t result_frame(kni_work *w, const kni_type *t)
+static uint16_t result_frame(kni_work *w, uint32_t id, const kni_type *t)
 {
     int64_t count = kni_count(t), strides[KN_MAX_RANK];
-    if (!w->reduces || count == w->rows) return kni_work_frame_of(w, t->dims, t->rank, KNI_WORK_R, 0);
+    if (!w->reduces) return kni_work_frame_in(w, t->dims, t->rank, walking_order(w, id, t));
+    if (count == w->rows) return kni_work_frame_of(w, t->dims, t->rank, KNI_WORK_R, 0);
     if (count == w->rows * w->width) {
         uint16_t all = kni_work_frame_of(w, w->dims, w->rank, KNI_WORK_R | KNI_WORK_K, w->reduced);
         kni_contiguous_strides(w->rank, w->dims, strides);
@@ -332,13 +345,13 @@ static void add_output(kni_work *w, uint32_t id)
 {
     const kni_type *t = kni_work_type(id);
     int64_t strides[KN_MAX_RANK];
-    uint16_t frame = w->failed ? 0 : result_frame(w, t);
+    uint16_t frame = w->failed ? 0 : result_frame(w, id, t);
     uint16_t n = w->failed ? 0 : kni_work_value(w, id, frame);
     if (w->failed) return;
     /* The store rounds by itself. */
     const kni_work_node *v = &w->nodes[n];
     if (v->kind == KNI_WORK_CONVERT && !kni_is_bool(v->to) && w->nodes[v->a].dtype == v->dtype) n = v->a;
-    kni_contiguous_strides(t->rank, t->dims, strides);
+    kni_order_strides(kni_slot(id)->order, t->rank, t->dims, strides);
     int buffer = kni_work_buffer_add(w, id, t->dtype, KNI_IR_WRITE, 0);
     uint16_t access = kni_work_access_add(w, frame, buffer, strides);
     if (w->failed) return;

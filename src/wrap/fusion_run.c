@@ -41,15 +41,16 @@ static void resume(kni_thread *t, const interrupted *i)
 
 /* ---- after a step */
 
-/* A result that did not come contiguous from its first byte on is copied by the device itself. */
+/* A result that did not come as it was promised, from its first byte on, is copied by the device itself. */
 static kn_status straighten(kni_fusion *f, kni_tensor *y, uint32_t id)
 {
-    if (y->offset == 0 && kni_is_contiguous(y->type.rank, y->type.dims, y->strides)) return KN_OK;
+    if (y->offset == 0 && kni_lies_in_order(y->order, y->type.rank, y->type.dims, y->strides)) return KN_OK;
     kn_device device = f->inner->device;
     kni_thread *t = kni_thread_self();
     kn_scope scope = kn_scope_begin();
     kni_context before = kni_context_push(t);
     t->context.route = device;
+    t->context.order = (uint8_t)(1 + y->order);
     kn_tensor in = kni_alias_kept(t, kni_slot(id), device);
     kn_tensor copy = kn_cast(in, (kn_dtype)y->type.dtype);
     kni_context_pop(t, &before);

@@ -201,7 +201,7 @@ static void fill_in(outside *o)
     o->backend = (kn_backend){.size = sizeof(kn_backend),
                               .abi = KN_BACKEND_ABI,
                               .name = r->name,
-                              .traits = r->traits,
+                              .traits = r->traits & ~(uint32_t)KNI_TRAIT_ORDERS,
                               .wants_drops = r->wants_drops,
                               .inner = {r->inner[0], r->inner[1]},
                               .self = o,
@@ -223,7 +223,9 @@ static void fill_in(outside *o)
                               .submit = r->submit ? submit : NULL,
                               .watch = r->watch ? watch : NULL,
                               .trim = r->trim ? trim : NULL,
-                              .reset = r->reset ? reset : NULL};
+                              .reset = r->reset ? reset : NULL,
+                              .wants = r->wants,
+                              .n_wants = r->wants ? r->n_wants : 0};
 }
 
 /* Whether a struct that is open already was opened over the same devices in brackets. */

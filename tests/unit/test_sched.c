@@ -38,6 +38,26 @@ static pair both_from(const double *values, kn_shape shape, kn_dtype dtype)
     return p;
 }
 
+/* The same values with axis 1 innermost in memory, on both devices. */
+static kn_tensor turned(kn_tensor x)
+{
+    int32_t rank = kn_rank(x);
+    kn_ints there = {rank, {0}}, back = {rank, {0}};
+    for (int i = 0; i < rank; i++) there.dims[i] = !i ? 0 : i == rank - 1 ? 1 : i + 1;
+    for (int i = 0; i < rank; i++) back.dims[there.dims[i]] = i;
+    kn_tensor y = kn_permute(x, there);
+    kn_shape shape = kn_shape_of_tensor(y);
+    return kn_keep(kn_permute(kn_reshape(kn_reshape(y, KN_SHAPE(-1)), shape), back));
+}
+
+static pair channels_last(pair p)
+{
+    pair q = {turned(p.cpu), turned(p.leaf)};
+    kn_drop(p.cpu);
+    kn_drop(p.leaf);
+    return q;
+}
+
 static bool specials = true; /* some floats are infinite or NaN */
 
 static pair random_pair(kn_shape shape, kn_dtype dtype)
@@ -49,7 +69,8 @@ static pair random_pair(kn_shape shape, kn_dtype dtype)
         values[i] = (double)(int64_t)below(2000) / 128 - 7;
         if (specials && kn_dtype_is_float(dtype) && below(40) == 0) values[i] = below(2) ? NAN : INFINITY;
     }
-    return both_from(values, shape, dtype);
+    pair p = both_from(values, shape, dtype);
+    return shape.rank > 2 && below(2) ? channels_last(p) : p;
 }
 
 static void drop_pair(pair p)

@@ -6,6 +6,7 @@
 #include "backend/host/host.h"
 #include "ir/run.h"
 #include "ops/record.h"
+#include "ops/word_numbers.h"
 #include "sched/sched.h"
 #include <kn/backend.h>
 #include <stdio.h>
@@ -29,7 +30,9 @@ enum { LEAF_RECORDS = 64 };
 static kn_record *leaf_records[LEAF_RECORDS];
 static int leaf_count;
 static char leaf_text[160];
-static int leaf_aligned; /* the least that a binding of the latest kernel is aligned to, in elements */
+static int leaf_divisions; /* of indices, in the text of the latest kernel */
+static int leaf_schedule;  /* of the first kernel of the latest group */
+static int leaf_aligned;   /* the least that a binding of the latest kernel is aligned to, in elements */
 
 static void *leaf_memory(uint32_t id, void *const *temps, const size_t *temp_bytes, size_t *bytes)
 {
@@ -56,6 +59,14 @@ static kn_status leaf_launch(const kni_group *g, const kni_sched *sched, int ker
                      (int64_t)ir->param_bytes, (int64_t)ir->n_buffers, (int64_t)k->param_bytes,
                      (int64_t)k->n_buffers);
     leaf_aligned = 255;
+    leaf_divisions = 0;
+    for (uint32_t i = 1; i < ir->n_nodes; i++) {
+        const kni_ir_node *n = &ir->nodes[i];
+        leaf_divisions +=
+            n->code == KNI_IR_WORD &&
+            (n->index == KNI_WORD_div || n->index == KNI_WORD_rem || n->index == KNI_WORD_fmod) &&
+            !kni_is_float(n->type.dtype);
+    }
     for (uint32_t i = 0; i < k->n_buffers && s == KN_OK; i++) {
         size_t bytes;
         if (ir->bindings[i].aligned < leaf_aligned) leaf_aligned = ir->bindings[i].aligned;
@@ -78,6 +89,7 @@ static kn_status leaf_run_group(const kni_group *g)
     static kni_sched again;
     kn_status s = kni_sched_prepare(g, &leaf_target, &sched);
     if (s) return s;
+    leaf_schedule = sched.n_kernels ? sched.kernels[0].schedule : -1;
     /* The same group has the same signature and params, byte for byte. */
     s = kni_sched_prepare(g, &leaf_target, &again);
     for (int i = 0; i < sched.n_kernels && s == KN_OK; i++) {
@@ -88,7 +100,10 @@ static kn_status leaf_run_group(const kni_group *g)
             s = kni_fail(KN_ERROR_INTERNAL, "two signatures of one group differ");
     }
     if (s) return s;
-    for (int i = 0; i < g->n_outputs && s == KN_OK; i++) s = kni_host_allocate(kni_slot(g->outputs[i]));
+    for (int i = 0; i < g->n_outputs && s == KN_OK; i++) {
+        s = kni_host_allocate(kni_slot(g->outputs[i]));
+        kni_promised_strides(kni_slot(g->outputs[i]));
+    }
     for (int i = 0; i < sched.n_temps; i++) temps[i] = malloc(sched.temp_bytes[i] + 64);
     for (int i = 0; i < sched.n_kernels && s == KN_OK; i++) s = leaf_launch(g, &sched, i, temps);
     for (int i = 0; i < sched.n_temps; i++) free(temps[i]);
@@ -107,7 +122,7 @@ static kn_status leaf_single(const kn_record *r)
     return leaf_run_group(&g);
 }
 
-static kn_status leaf_execute_one(kn_backend *b, const kn_record *r)
+static kn_status leaf_compute(kn_backend *b, const kn_record *r)
 {
     const kn_op *row = r->row;
     if (row->view) return kni_host_view(r);
@@ -125,6 +140,12 @@ static kn_status leaf_execute_one(kn_backend *b, const kn_record *r)
     return row->lower ? kni_lower_record(r, b->device) : KN_ERROR_UNSUPPORTED;
 }
 
+static kn_status leaf_execute_one(kn_backend *b, const kn_record *r)
+{
+    kn_status s = leaf_compute(b, r);
+    return s ? s : kni_host_arrange(r);
+}
+
 static kn_status leaf_execute(kn_backend *b, const kn_record *const *records, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
@@ -136,8 +157,7 @@ static kn_status leaf_execute(kn_backend *b, const kn_record *const *records, in
             if (r->attribute_bytes)
                 copy->attributes = (const char *)copy + ((const char *)r->attributes - (const char *)r);
             for (int k = 0; k < r->n_out; k++) {
-                kni_tensor *y = kni_slot(r->ids[k]);
-                kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+                kni_promised_strides(kni_slot(r->ids[k]));
             }
             for (int k = 0; k < r->n_out + r->n_in; k++)
                 if (r->ids[k] != KNI_NO_SLOT) kni_tensor_retain(kni_slot(r->ids[k]));
@@ -174,6 +194,9 @@ static kn_status leaf_limits(kn_backend *b, kn_limits *limits)
     return KN_OK;
 }
 
+/* Images keep their channels last, and convolutions make them so. */
+static const kn_want leaf_wants = {KN_WANT_ANY, 2, UINT32_MAX};
+
 static kn_backend leaf_backend = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
@@ -185,6 +208,8 @@ static kn_backend leaf_backend = {
     .sync = kni_host_sync,
     .limits = leaf_limits,
     .run_group = leaf_group,
+    .wants = &leaf_wants,
+    .n_wants = 1,
 };
 
 static kn_backend *leaf_open(const char *argument, kn_backend *const *inner, int32_t n_inner)

@@ -225,6 +225,14 @@ static bool any_rank_above(const kiln_case *c, int rank)
     return false;
 }
 
+/* Whether an operand is an image, or may be taken for one. */
+static bool any_channels(const kiln_case *c)
+{
+    for (int i = 0; i < c->n_in; i++)
+        if (c->in[i].kind != KILN_OPERAND_NONE && kiln_has_channels(&c->in[i].shape)) return true;
+    return false;
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
@@ -270,6 +278,10 @@ void kiln_run_case(kiln_run *run, const kiln_case *c)
         }
         check_values(&k, (kiln_layout)layout, false);
         kiln_cell_note(&k, (kiln_layout)layout, NULL);
+    }
+    if (c->layouts && any_channels(c)) {
+        k.label = "channels last";
+        check_values(&k, KILN_CHANNELS_LAST, false);
     }
     kiln_run_stored(&k);
     if (run->tapes && c->differentiated) kiln_run_gradients(&k);

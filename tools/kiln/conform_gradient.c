@@ -307,6 +307,13 @@ static void note_second(const kiln_check *k, bool done)
     }
 }
 
+static bool any_channels(const problem *p)
+{
+    for (int i = 0; i < p->k->c->n_in; i++)
+        if (p->values[i].dtype != KN_DTYPE_NONE && kiln_has_channels(&p->values[i].shape)) return true;
+    return false;
+}
+
 /* A device that refuses a dtype in the simplest op has it in none. */
 static bool refuses_dtype(const kiln_check *k, const char **why)
 {
@@ -334,6 +341,8 @@ void kiln_run_gradients(const kiln_check *check)
         if (k.c->layouts) {
             k.label = "gradient, sliced";
             check_stored(&p, KILN_SLICED);
+            k.label = "gradient, channels last";
+            if (any_channels(&p)) check_stored(&p, KILN_CHANNELS_LAST);
         }
     }
     if (p.n_wrt && !k.c->no_differences && can_differ(&p)) {

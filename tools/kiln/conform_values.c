@@ -267,6 +267,40 @@ static int64_t lay_out(const kn_shape *shape, kiln_layout layout, unsigned stret
     return extent;
 }
 
+bool kiln_has_channels(const kn_shape *shape)
+{
+    int64_t positions = 1;
+    for (int i = 2; i < shape->rank; i++) positions *= shape->dims[i];
+    return shape->rank > 2 && shape->rank < 6 && shape->dims[0] > 0 && shape->dims[1] > 1 && positions > 1;
+}
+
+/* Made with the channels as the last axis, and turned: on any device a view of elements in that order. */
+static kn_tensor channels_last(const kiln_array *a)
+{
+    size_t element = (size_t)kn_dtype_bytes(a->dtype, 1);
+    unsigned char *block = kiln_allocate((size_t)a->count * element);
+    const int rank = a->shape.rank;
+    const int64_t channels = a->shape.dims[1];
+    kn_shape turned = a->shape;
+    kn_ints back = {rank, {0}};
+    int64_t positions = 1;
+    for (int i = 2; i < rank; i++) {
+        positions *= a->shape.dims[i];
+        turned.dims[i - 1] = a->shape.dims[i];
+        back.dims[i] = i - 1;
+    }
+    turned.dims[rank - 1] = channels;
+    back.dims[1] = rank - 1;
+    for (int64_t i = 0; i < a->count; i++) {
+        const int64_t at = i % positions, channel = i / positions % channels,
+                      image = i / positions / channels;
+        kiln_store(a, i, block + (size_t)((image * positions + at) * channels + channel) * element);
+    }
+    kn_tensor t = kn_permute(kn_from(block, a->dtype, turned), back);
+    free(block);
+    return t;
+}
+
 /* What lies between the elements of a slice must not matter: NaN, and the bits of a large integer. */
 static void fill_gaps(unsigned char *block, kn_dtype dtype, size_t bytes)
 {
@@ -276,6 +310,7 @@ static void fill_gaps(unsigned char *block, kn_dtype dtype, size_t bytes)
 kn_tensor kiln_tensor(const kiln_array *a, kiln_layout layout, unsigned stretched)
 {
     int64_t strides[KN_MAX_RANK] = {0}, offset, at[KN_MAX_RANK] = {0};
+    if (layout == KILN_CHANNELS_LAST && kiln_has_channels(&a->shape)) return channels_last(a);
     size_t element = (size_t)kn_dtype_bytes(a->dtype, 1);
     int64_t extent = lay_out(&a->shape, layout, stretched, strides, &offset);
     if (extent < 1) extent = 1;

@@ -53,8 +53,11 @@ typedef enum kiln_layout {
     KILN_LARGE,
     KILN_LAYOUT_COUNT,
     KILN_PACKED =
-        KILN_LAYOUT_COUNT /* heads of four axes side by side in rows that hold more, as projections give them */
+        KILN_LAYOUT_COUNT, /* heads of four axes side by side in rows that hold more, as projections give them */
+    KILN_CHANNELS_LAST     /* axis 1 innermost, of three to five axes; a view on every device */
 } kiln_layout;
+/* Whether KILN_CHANNELS_LAST is another layout than a contiguous one for the shape. */
+bool kiln_has_channels(const kn_shape *shape);
 extern const char *const kiln_layout_names[KILN_LAYOUT_COUNT];
 
 /* A tensor with the values of a on the current device, lying in a layout; KILN_BROADCAST lies with stride 0 along the

@@ -53,6 +53,7 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
     for (int32_t i = 0; i < n; i++) {
         if (KNI_UNLIKELY(records[i]->flags & KN_RECORD_DROP)) continue;
         kn_status s = execute_one(b, records[i]);
+        if (KNI_UNLIKELY(b->device && b->device->n_wants) && s == KN_OK) s = kni_host_arrange(records[i]);
         if (KNI_UNLIKELY(s)) return s;
     }
     return KN_OK;
@@ -75,7 +76,7 @@ static kn_backend cpu = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
     .name = "cpu",
-    .traits = KN_TRAIT_HOST,
+    .traits = KN_TRAIT_HOST | KNI_TRAIT_ORDERS,
     .execute = execute,
     .supports = supports,
     .write = kni_host_write,

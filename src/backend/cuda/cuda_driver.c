@@ -2,7 +2,9 @@
 #include "backend/cuda/cuda_driver.h"
 #include "backend/cuda/cuda_hopper.h"
 #include "core/error.h"
+#include "core/platform.h"
 #include "core/text.h"
+#include <string.h>
 
 /* ---- memory for the calls of libraries */
 
@@ -162,6 +164,20 @@ static const kni_runtime_kind kind = {.device = "cuda",
                                       .options = cuda_options,
                                       .close = close_libraries};
 
+/* Engines of cuDNN read channels that lie last in place in 16 bits and in f32 rounded to 10 bits, where there are enough of them for a
+   load; those for f32 as it is read rows (docs/cuda.md). */
+static void choose_wants(kni_cuda *c)
+{
+    enum { HALVES = 1 << KN_F16 | 1 << KN_BF16, LEAST = 8 };
+    static const kn_want halves = {KN_WANT_ANY, LEAST, HALVES},
+                         rounded = {KN_WANT_ANY, LEAST, HALVES | 1 << KN_F32};
+    const char *tf32 = kni_environment("KN_TF32"), *layout = kni_environment("KN_LAYOUT");
+    /* Not by default as long as no GPU has shown that it pays. */
+    if (!layout || strcmp(layout, "library") != 0 || !c->vendor || !kni_cuda_graph_library()) return;
+    c->runtime.driver.wants = tf32 && !strcmp(tf32, "on") ? &rounded : &halves;
+    c->runtime.driver.n_wants = 1;
+}
+
 kni_driver *kni_cuda_driver_open(int32_t number)
 {
     const kni_cuda_driver_api *api = kni_cuda_driver_library(false);
@@ -176,6 +192,7 @@ kni_driver *kni_cuda_driver_open(int32_t number)
     d->attention = kni_cuda_attention;
     d->attention_grad = kni_cuda_attention_grad;
     d->convolution = kni_cuda_convolution;
+    choose_wants(c);
     /* Kernels cannot be compiled without it, so a device that has none is not opened. */
     if (kni_cuda_compiler_library()) return d;
     d->close(d);

@@ -215,12 +215,25 @@ static kni_ir_id output(kni_direct *d, kni_ir_id o)
     return d->s->one_block ? o : kni_direct_join(d, d->block, kni_direct_whole(d, d->s->outs), o);
 }
 
-/* The plane of the channel in x. */
+/* The plane of the channel in x; with channels last its number in the image. */
 static kni_ir_id plane_of_x(kni_direct *d, kni_ir_id channel)
 {
+    if (d->s->x_last)
+        return d->s->one_channel
+                   ? d->group
+                   : kni_direct_join(d, d->group, kni_direct_number(d, KNI_DIRECT_CHANNELS), channel);
     kni_ir_id groups = kni_direct_join(d, d->image, kni_direct_number(d, KNI_DIRECT_GROUPS), d->group);
     return d->s->one_channel ? groups
                              : kni_direct_join(d, groups, kni_direct_number(d, KNI_DIRECT_CHANNELS), channel);
+}
+
+static kni_ir_id element_of_x(kni_direct *d, kni_ir_id plane, const kni_ir_id at[KNI_CONV_AXES])
+{
+    if (!d->s->x_last) return kni_direct_element(d, X_SIZE, plane, at);
+    kni_ir_id channels = kni_direct_number(d, KNI_DIRECT_GROUPS);
+    if (!d->s->one_channel)
+        channels = kni_direct_word(d, "mul", channels, kni_direct_number(d, KNI_DIRECT_CHANNELS));
+    return kni_direct_join(d, kni_direct_element(d, X_SIZE, d->image, at), channels, plane);
 }
 
 static kni_ir_id weight_at(kni_direct *d, kni_ir_id out, kni_ir_id channel,
@@ -238,7 +251,7 @@ static kni_ir_id weight_at(kni_direct *d, kni_ir_id out, kni_ir_id channel,
 
 static kni_ir_id load_x(kni_direct *d, kni_ir_id plane, const kni_ir_id at[KNI_CONV_AXES], kni_ir_id inside)
 {
-    kni_ir_id place = kni_direct_element(d, X_SIZE, plane, at);
+    kni_ir_id place = element_of_x(d, plane, at);
     return kni_ir_load_where(d->tiled.b, d->tiled.b_, place, d->tiled.compute, 1, inside, kni_direct_zero(d));
 }
 
@@ -342,7 +355,7 @@ static kni_ir_id sum_again(results *r, kni_ir_id number, kni_ir_id *exists)
         at[axis] = kni_direct_source(d, axis, place[axis], tap[axis], &inside);
     }
     if (inside) kni_ir_if(b, inside);
-    kni_ir_id x = kni_ir_load(b, d->tiled.b_, kni_direct_element(d, X_SIZE, plane, at), d->tiled.compute, 1);
+    kni_ir_id x = kni_ir_load(b, d->tiled.b_, element_of_x(d, plane, at), d->tiled.compute, 1);
     kni_ir_id w = weight_at(d, output(d, out), channel, tap);
     kni_ir_set(b, total, kni_ir_fma(b, x, w, kni_ir_get(b, total)));
     if (inside) kni_ir_end(b);
@@ -377,15 +390,25 @@ static void mend(results *r)
     kni_ir_end(b);
 }
 
+/* The element of output `out` of the group at a place of y. */
+static kni_ir_id element_of_y(kni_direct *d, kni_ir_id out, const kni_ir_id place[KNI_CONV_AXES])
+{
+    kni_ir_id groups = kni_direct_number(d, KNI_DIRECT_GROUPS),
+              outs = kni_direct_number(d, KNI_DIRECT_GROUP_OUTS);
+    if (!d->s->y_last)
+        return kni_direct_element(
+            d, Y_SIZE, kni_direct_join(d, kni_direct_join(d, d->image, groups, d->group), outs, out), place);
+    return kni_direct_join(d, kni_direct_element(d, Y_SIZE, d->image, place),
+                           kni_direct_word(d, "mul", groups, outs), kni_direct_join(d, d->group, outs, out));
+}
+
 static void put_all(results *r)
 {
     kni_direct *d = &r->d;
     const kni_direct_signature *s = d->s;
     kni_ir_id place[KNI_CONV_AXES], inside, outs = kni_direct_number(d, KNI_DIRECT_GROUP_OUTS);
-    kni_ir_id groups = kni_direct_join(d, d->image, kni_direct_number(d, KNI_DIRECT_GROUPS), d->group);
     for (int o = 0; o < s->outs; o++) {
         kni_ir_id out = output(d, kni_direct_whole(d, o)), bias = 0;
-        kni_ir_id plane = kni_direct_join(d, groups, outs, out);
         if (s->has_bias)
             bias = kni_ir_load(d->tiled.b, d->tiled.bias, kni_direct_join(d, d->group, outs, out),
                                d->tiled.compute, 1);
@@ -393,9 +416,21 @@ static void put_all(results *r)
             kni_ir_id value = kni_ir_get(d->tiled.b, r->sums[o * s->run + e]);
             if (bias) value = kni_direct_word(d, "add", value, bias);
             kni_direct_position(d, kni_direct_whole(d, e), place, &inside);
-            kni_tiled_put(&d->tiled, kni_direct_element(d, Y_SIZE, plane, place), value, inside);
+            kni_tiled_put(&d->tiled, element_of_y(d, out, place), value, inside);
         }
     }
+}
+
+/* Which results the item is: neighbours along the width of a plane or, with channels last, those of one position. */
+static void locate(kni_direct *d, kni_ir_id item)
+{
+    const bool last = d->s->x_last || d->s->y_last;
+    kni_ir_id rest = last ? item : kni_direct_locate(d, item);
+    d->block = kni_direct_whole(d, 0);
+    if (!d->s->one_block)
+        d->block = kni_direct_split(d, rest, kni_direct_number(d, KNI_DIRECT_BLOCKS), &rest);
+    d->group = kni_direct_split(d, rest, kni_direct_number(d, KNI_DIRECT_GROUPS), &rest);
+    d->image = last ? kni_direct_locate(d, rest) : rest;
 }
 
 kni_ir *kni_direct_build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
@@ -411,10 +446,7 @@ kni_ir *kni_direct_build(const void *key, const kni_gpu_tail *tail, const kni_sc
                                      kni_direct_whole(d, s->workgroup),
                                      kni_ir_builtin_value(&b, KNI_IR_LOCAL, 0, d->tiled.index));
     kni_ir_if(&b, kni_direct_word(d, "lt", item, kni_direct_number(d, KNI_DIRECT_ITEMS)));
-    kni_ir_id rest = kni_direct_locate(d, item);
-    d->block = kni_direct_whole(d, 0);
-    if (!s->one_block) d->block = kni_direct_split(d, rest, kni_direct_number(d, KNI_DIRECT_BLOCKS), &rest);
-    d->group = kni_direct_split(d, rest, kni_direct_number(d, KNI_DIRECT_GROUPS), &d->image);
+    locate(d, item);
     sum_all(&r);
     mend(&r);
     put_all(&r);

@@ -24,6 +24,7 @@ typedef struct kni_direct_signature {
     char kind;
     uint8_t what, dtype, axes, has_bias, wide, leaves_out, one_channel, one_block, down, run, outs, workgroup,
         parted;
+    uint8_t x_last, y_last; /* channels last: neighbours in the workgroup are those of one position */
     uint8_t
         phase; /* of a transposed one that goes down: the padding of the rows by their stride, what is left */
     uint8_t dilation; /* of the rows, where it goes down */

@@ -147,6 +147,10 @@ struct kni_driver {
 
     kn_status (*convolution)(kni_driver *d, const kni_convolution *p);
 
+    /* Optional: the table of the backend around it (kn/backend.h). */
+    const kn_want *wants;
+    int32_t n_wants;
+
     /* Optional, for measuring: what each kind of work took, as text; answers its whole length. While `profiling` the label
        names the work that follows. */
     bool profiling;

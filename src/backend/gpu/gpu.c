@@ -107,7 +107,7 @@ static bool lacks_f64(const kn_record *r)
 }
 
 /* *scheduled: its schedule alone was launched, or kernels that say likewise where their numbers come from. */
-static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
+static kn_status compute(kni_gpu *g, const kn_record *r, bool *scheduled)
 {
     const kn_op *row = r->row;
     kn_status s = kni_gpu_usable(g);
@@ -130,6 +130,17 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
     bool exact = half && row->launch && !(row->flags & KNI_FLAG_LOWERS_WELL);
     if (row->lower && !exact) return kni_lower_record(r, g->backend.device);
     return kni_gpu_reference(g, r);
+}
+
+static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
+{
+    kn_status s = compute(g, r, scheduled);
+    const kn_device device = g->backend.device;
+    if (KNI_LIKELY(!device || !device->n_wants) || s) return s;
+    const uint64_t launches = g->launches;
+    s = kni_gpu_arrange(g, r);
+    *scheduled &= g->launches == launches;
+    return s;
 }
 
 /* While a recording is made: the numbers of records are noted, but for those inside lowerings, which follow from them. What
@@ -389,6 +400,9 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     g->backend = (kn_backend){.size = sizeof(kn_backend),
                               .abi = KN_BACKEND_ABI,
                               .name = driver->name,
+                              .traits = KNI_TRAIT_ORDERS,
+                              .wants = driver->wants,
+                              .n_wants = driver->wants ? driver->n_wants : 0,
                               .self = g,
                               .execute = execute,
                               .supports = kni_gpu_supports,

@@ -127,8 +127,10 @@ kni_storage *kni_gpu_storage(kni_gpu_block *block, const kni_tensor *y);
 bool kni_gpu_may_overwrite(kni_gpu *g, const kni_storage *x);
 /* Frees a closed device, once no block of it is in use. */
 void kni_gpu_destroy(kni_gpu *g);
-/* Fresh contiguous memory for a result. */
+/* Fresh contiguous memory for a result: row-major, which kni_gpu_arrange puts right where it was promised in another order; or in
+   the order that it was promised in, for kernels that write by the result's strides. */
 kn_status kni_gpu_allocate(kni_gpu *g, kni_tensor *y);
+kn_status kni_gpu_allocate_promised(kni_gpu *g, kni_tensor *y);
 kn_status kni_gpu_write(kn_backend *b, uint32_t id, const void *data);
 kn_status kni_gpu_read(kn_backend *b, uint32_t id, void *buffer);
 /* Reading without waiting (gpu_fetch.c), for drivers that can. */
@@ -243,6 +245,9 @@ kn_status kni_gpu_gather(kni_gpu *g, kni_tensor *x, kni_gpu_block **block);
 kn_status kni_gpu_copy_strided(kni_gpu *g, kni_tensor *x, kni_gpu_block *to);
 /* The same into a part of the block that begins at element `start` and goes by `places` along the axes of x. */
 kn_status kni_gpu_place(kni_gpu *g, kni_tensor *x, kni_gpu_block *to, int64_t start, const int64_t *places);
+
+/* Brings the record's results into the order that they were promised in; nothing where they lie so. */
+kn_status kni_gpu_arrange(kni_gpu *g, const kn_record *r);
 
 /* Only while the driver is profiling. */
 void kni_gpu_label(kni_gpu *g, const kn_record *const *records, int32_t n);

@@ -8,12 +8,15 @@ typedef struct run {
     kni_gpu_block *made[3];
     int64_t numbers[KNI_CONV_NUMBERS], arrays[KNI_CONV_ARRAYS][KNI_CONV_MAX_SPATIAL];
     int axes;
+    kni_conv_shape shape;
+    bool direct; /* without tiles: such a kernel takes channels last */
 } run;
 
-static kn_status give(kni_gpu *g, run *a, kni_tensor *x)
+/* `as_it_is`: the kernel knows how it lies. */
+static kn_status give(kni_gpu *g, run *a, kni_tensor *x, bool as_it_is)
 {
     int place = a->l.n_buffers++;
-    if (kni_gpu_contiguous(x)) {
+    if (as_it_is || kni_gpu_contiguous(x)) {
         a->l.offsets[place] = x->storage ? x->offset : 0;
         return kni_gpu_operand(g, x, &a->l.blocks[place], &a->made[place]);
     }
@@ -121,14 +124,12 @@ static int64_t cut(kni_gpu *g, run *a, kni_conv_signature *s)
     return parts;
 }
 
-static kn_status by_kernel(kni_gpu *g, const kn_record *r, run *a, kni_conv_signature s)
+static kn_status by_kernel(kni_gpu *g, run *a, kni_conv_signature s)
 {
     const int64_t *n = a->numbers;
-    kni_conv_shape shape;
-    kni_gpu_conv_measure(r, s.what, &shape);
-    if (kni_gpu_conv_wants_direct(g, &shape)) {
-        kn_status status = kni_gpu_run_conv_direct(g, &shape, s.wide, s.leaves_out, s.has_bias, &a->l);
-        if (status != KN_ERROR_UNSUPPORTED) return status;
+    if (a->direct) {
+        kn_status status = kni_gpu_run_conv_direct(g, &a->shape, s.wide, s.leaves_out, s.has_bias, &a->l);
+        if (status != KN_ERROR_UNSUPPORTED || a->shape.x_last || a->shape.y_last) return status;
     }
     const int64_t parts = cut(g, a, &s), results = n[KNI_CONV_GROUPS] * n[KNI_CONV_M] * n[KNI_CONV_N];
     describe(&a->l, &s, a, kni_tiled_tiles(&s.shape, n[KNI_CONV_M], n[KNI_CONV_N]), n[KNI_CONV_BATCHES]);
@@ -150,9 +151,9 @@ static kni_conv_signature begin(const kn_record *r, int what, run *a)
 
 static kn_status give_operands(kni_gpu *g, const kn_record *r, run *a)
 {
-    kn_status status = give(g, a, kni_in(r, 1));
-    if (status == KN_OK) status = give(g, a, kni_in(r, 0));
-    if (status == KN_OK && r->n_in > 2 && kni_in(r, 2)) status = give(g, a, kni_in(r, 2));
+    kn_status status = give(g, a, kni_in(r, 1), false);
+    if (status == KN_OK) status = give(g, a, kni_in(r, 0), a->shape.x_last);
+    if (status == KN_OK && r->n_in > 2 && kni_in(r, 2)) status = give(g, a, kni_in(r, 2), false);
     return status;
 }
 
@@ -215,6 +216,15 @@ static kn_status by_library(kni_gpu *g, const kn_record *r, const kni_gpu_way *w
     return kni_gpu_run_conv_library(g, r, way->tail, what);
 }
 
+/* Whether tiles are needed; they, and what follows a convolution, have row-major images. */
+static void choose(const kni_gpu *g, const kn_record *r, int what, run *a)
+{
+    kni_gpu_conv_measure(r, what, &a->shape);
+    a->direct = kni_gpu_conv_wants_direct(g, &a->shape);
+    a->shape.x_last &= a->direct;
+    a->shape.y_last &= a->direct && !a->l.tail;
+}
+
 static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way, int what)
 {
     kn_status status = by_library(g, r, way, what);
@@ -223,12 +233,14 @@ static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way
     memset(&a, 0, sizeof a);
     a.l.tail = way->tail;
     const kni_conv_signature s = begin(r, what, &a);
+    choose(g, r, what, &a);
     status = give_operands(g, r, &a);
     if (status == KN_OK && !way->tail) {
-        status = kni_gpu_allocate(g, kni_out(r, 0));
+        kni_tensor *y = kni_out(r, 0);
+        status = a.shape.y_last ? kni_gpu_allocate_promised(g, y) : kni_gpu_allocate(g, y);
         if (status == KN_OK) give_result(&a, r);
     }
-    if (status == KN_OK) status = by_kernel(g, r, &a, s);
+    if (status == KN_OK) status = by_kernel(g, &a, s);
     if (status == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
     end(&a);
     return status;

@@ -20,6 +20,7 @@ bool kni_gpu_conv_kernel_first(const kni_gpu *g, const kn_record *r, int what);
 enum { KNI_CONV_AXES = 3 };
 typedef struct kni_conv_shape {
     int what, dtype, axes;
+    bool x_last, y_last; /* what it reads lies with channels last, and what it makes is to */
     int64_t images, groups, channels, outs;
     int64_t x_size[KNI_CONV_AXES], kernel[KNI_CONV_AXES], y_size[KNI_CONV_AXES];
     int64_t stride[KNI_CONV_AXES], padding[KNI_CONV_AXES], dilation[KNI_CONV_AXES];

@@ -24,6 +24,9 @@ void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *c)
     c->groups = at->groups;
     c->channels = x->dims[1] / at->groups;
     c->outs = y->dims[1] / at->groups;
+    c->x_last = what != KNI_CONV_WEIGHT && !kni_gpu_contiguous(kni_in(r, 0)) &&
+                kni_lies_in_order(KNI_ORDER_CHANNELS, x->rank, x->dims, kni_in(r, 0)->strides);
+    c->y_last = what != KNI_CONV_WEIGHT && kni_out(r, 0)->order == KNI_ORDER_CHANNELS;
     three(c->x_size, x->dims + 2, c->axes, 1);
     three(c->kernel, w->dims + 2, c->axes, 1);
     three(c->y_size, y->dims + 2, c->axes, 1);
@@ -68,7 +71,12 @@ bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *c)
 bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what)
 {
     kni_conv_shape c;
+    const kni_tensor *x = kni_in(r, 0);
     if (g->convolutions == KNI_CONV_BY_LIBRARY) return false;
+    /* A library reads channels that lie last in place; ours would have to move them there and back. */
+    if (g->convolutions == KNI_CONV_BY_ANY && kni_gpu_conv_suits_library(g, r, what) &&
+        kni_order_of(x->type.rank, x->type.dims, x->strides) == KNI_ORDER_CHANNELS)
+        return false;
     kni_gpu_conv_measure(r, what, &c);
     return c.channels == 1 && c.outs <= FEW && kni_gpu_conv_wants_direct(g, &c);
 }
@@ -113,6 +121,8 @@ static kni_direct_signature sign(const kni_gpu *g, const kni_conv_shape *c, bool
     s.wide = wide;
     s.leaves_out = leaves_out;
     s.one_channel = c->channels == 1;
+    s.x_last = c->x_last;
+    s.y_last = c->y_last;
     s.down = goes_down(c);
     s.outs = (uint8_t)choose_outs(c);
     s.one_block = s.outs == c->outs;

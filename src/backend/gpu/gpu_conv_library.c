@@ -11,28 +11,20 @@ typedef struct operand {
     bool last;
 } operand;
 
-/* Whether elements lie densely in the order images, axes, channels. */
-static bool has_channels_last(const kni_tensor *x)
-{
-    const int rank = x->type.rank;
-    int64_t step = x->type.dims[1];
-    if (rank < 3 || x->strides[1] != 1) return false;
-    for (int i = rank - 1; i >= 2; i--) {
-        if (x->type.dims[i] != 1 && x->strides[i] != step) return false;
-        step *= x->type.dims[i];
-    }
-    return x->type.dims[0] == 1 || x->strides[0] == step;
-}
-
 static bool lies_last(const kni_tensor *x)
 {
-    return x->storage && !kni_gpu_contiguous(x) && has_channels_last(x);
+    return x->storage && !kni_gpu_contiguous(x) &&
+           kni_lies_in_order(KNI_ORDER_CHANNELS, x->type.rank, x->type.dims, x->strides);
 }
 
 /* Whether both images lie in one of the two orders, and in the same. */
 static bool lie_alike(const kni_tensor *x, const kni_tensor *y)
 {
-    return (kni_gpu_contiguous(x) && kni_gpu_contiguous(y)) || (has_channels_last(x) && has_channels_last(y));
+    for (int order = KNI_ORDER_ROWS; order <= KNI_ORDER_CHANNELS; order++)
+        if (kni_lies_in_order(order, x->type.rank, x->type.dims, x->strides) &&
+            kni_lies_in_order(order, y->type.rank, y->type.dims, y->strides))
+            return true;
+    return false;
 }
 
 static kn_status give(kni_gpu *g, kni_tensor *x, operand *o)
@@ -173,7 +165,7 @@ kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu
     if (tail && tail->added && !lie_alike(tail->added, y)) return KN_ERROR_UNSUPPORTED;
     memset(in, 0, sizeof in);
     kn_status s = give_all(g, r, what, in);
-    if (s == KN_OK && !tail) s = kni_gpu_allocate(g, y);
+    if (s == KN_OK && !tail) s = kni_gpu_allocate_promised(g, y);
     if (s == KN_OK) {
         kni_conv_made m = {.x = lent(&in[0]),
                            .other = lent(&in[1]),

@@ -54,7 +54,13 @@ static kni_tail_answer add_to_convolution(kni_gpu_tail *t, const kn_record *head
         return KNI_TAIL_ONLY;
     }
     kni_tensor *other = form == KNI_FORM_ADD && r->n_in == 2 ? kni_in(r, 1 - which) : NULL;
-    if (t->added || !lies_in_order(other, y->dtype) || !kni_same_dims(&other->type, y)) return KNI_TAIL_NO;
+    if (t->added || !other || !other->storage || !kni_same_dims(&other->type, y) ||
+        other->type.dtype != y->dtype)
+        return KNI_TAIL_NO;
+    /* Where it lies in another order than the result, the library is not asked in the end. */
+    if (!lies_in_order(other, y->dtype) &&
+        !kni_lies_in_order(KNI_ORDER_CHANNELS, y->rank, y->dims, other->strides))
+        return KNI_TAIL_NO;
     t->added = other;
     return KNI_TAIL_ONLY;
 }

@@ -78,7 +78,7 @@ static bool reuse(const run *a, uint32_t id)
             return false;
         y->storage = kni_storage_retain(x->storage);
         y->offset = 0;
-        kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+        kni_promised_strides(y);
         return true;
     }
     return false;
@@ -89,7 +89,7 @@ static kn_status take_memory(run *a)
     const kni_group *group = a->group;
     kn_status s = KN_OK;
     for (int i = 0; i < group->n_outputs && s == KN_OK; i++)
-        if (!reuse(a, group->outputs[i])) s = kni_gpu_allocate(a->gpu, kni_slot(group->outputs[i]));
+        if (!reuse(a, group->outputs[i])) s = kni_gpu_allocate_promised(a->gpu, kni_slot(group->outputs[i]));
     for (int i = 0; i < a->sched->n_temps && s == KN_OK; i++) {
         a->temps[i] = kni_gpu_take(a->gpu, a->sched->temp_bytes[i]);
         if (!a->temps[i]) s = kni_latest_code();

@@ -287,6 +287,13 @@ kn_status kni_gpu_allocate(kni_gpu *g, kni_tensor *y)
     return KN_OK;
 }
 
+kn_status kni_gpu_allocate_promised(kni_gpu *g, kni_tensor *y)
+{
+    kn_status s = kni_gpu_allocate(g, y);
+    if (s == KN_OK) kni_promised_strides(y);
+    return s;
+}
+
 kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block, kni_gpu_block **made)
 {
     *made = NULL;

@@ -194,7 +194,7 @@ static bool give_results(const kni_gpu_recording *r, const kni_plan_run *run)
         }
         y->storage = storage;
         y->offset = 0;
-        kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+        kni_promised_strides(y);
     }
     return true;
 }

@@ -7,14 +7,12 @@
 kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r)
 {
     kni_tensor *x = kni_in(r, 0), *y = kni_out(r, 0);
-    if (kni_may_overwrite(r, 0, y) && kni_gpu_may_overwrite(g, x->storage)) {
-        y->storage = kni_storage_retain(x->storage);
-        y->offset = 0;
-        memcpy(y->strides, x->strides, sizeof y->strides);
+    if (kni_may_overwrite_promised(r, 0, y) && kni_gpu_may_overwrite(g, x->storage)) {
+        kni_take_memory(y, x);
         return KN_OK;
     }
-    kn_status s = kni_gpu_allocate(g, y);
-    return s ? s : kni_gpu_copy_strided(g, x, kni_gpu_block_of(y->storage));
+    kn_status s = kni_gpu_allocate_promised(g, y);
+    return s ? s : kni_gpu_place(g, x, kni_gpu_block_of(y->storage), 0, y->strides);
 }
 
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r)
@@ -39,7 +37,7 @@ kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r)
     int64_t start = 0;
     for (int i = 0; i < r->n_in; i++)
         if (kni_in(r, i)->type.dtype != y->type.dtype) return KN_ERROR_UNSUPPORTED;
-    kn_status s = kni_gpu_allocate(g, y);
+    kn_status s = kni_gpu_allocate_promised(g, y);
     for (int i = 0; i < r->n_in && s == KN_OK; i++) {
         kni_tensor *x = kni_in(r, i);
         s = kni_gpu_place(g, x, kni_gpu_block_of(y->storage), start, y->strides);

@@ -84,7 +84,7 @@ static kn_status allocate_results(const run *a)
 {
     kn_status s = KN_OK;
     for (int i = 0; i < a->group->n_outputs && s == KN_OK; i++)
-        s = kni_gpu_allocate(a->gpu, kni_slot(a->group->outputs[i]));
+        s = kni_gpu_allocate_promised(a->gpu, kni_slot(a->group->outputs[i]));
     return s;
 }
 
@@ -172,6 +172,7 @@ static kn_status apart(run *a, int by)
     rest.cache = group->cache;
     rest.release = group->release;
     kn_status s = a->multiply(a->gpu, a->head, &(kni_gpu_way){(uint8_t)by, NULL});
+    if (s == KN_OK && y->order) s = kni_gpu_arrange(a->gpu, a->head);
     if (s == KN_OK) s = kni_gpu_group(a->gpu, &rest);
     if (s != KN_OK || !is_output(group, a->tail.given)) release_result(y);
     return s;

@@ -134,9 +134,15 @@ kn_status kni_gpu_place(kni_gpu *g, kni_tensor *x, kni_gpu_block *to, int64_t st
     if (n == 0) return KN_OK;
     kn_status s = kni_gpu_operand(g, x, &blocks[0], &made);
     if (s) return s;
-    memcpy(dims, x->type.dims, sizeof dims);
-    memcpy(strides[0], x->strides, sizeof strides[0]);
-    memcpy(strides[1], places ? places : x->strides, sizeof strides[1]);
+    /* Neighbours are those of the result, in whatever order it lies. */
+    int32_t axes[KN_MAX_RANK];
+    kni_order_axes(places ? kni_order_of(x->type.rank, x->type.dims, places) : KNI_ORDER_ROWS, x->type.rank,
+                   axes);
+    for (int a = 0; a < x->type.rank; a++) {
+        dims[a] = x->type.dims[axes[a]];
+        strides[0][a] = x->strides[axes[a]];
+        strides[1][a] = places ? places[axes[a]] : strides[0][a];
+    }
     int rank = kni_collapse(x->type.rank, dims, places ? 2 : 1, strides);
     if (rank == 1 && strides[0][0] == 1 && (!places || strides[1][0] == 1)) {
         s = kni_gpu_checked(g,
@@ -181,6 +187,37 @@ static kn_status copy_contiguous(void *gpu, kni_tensor *x, kni_tensor *copy)
     } else if (copy->storage) {
         kni_storage_release(copy->storage);
         copy->storage = NULL;
+    }
+    return s;
+}
+
+static kn_status bring_into_order(kni_gpu *g, kni_tensor *y)
+{
+    kni_tensor copy = {.type = y->type, .order = y->order};
+    uint64_t faults;
+    kn_status s = kni_gpu_faults_of(g, y, &faults);
+    if (s == KN_OK) s = kni_gpu_allocate_promised(g, &copy);
+    if (s == KN_OK) s = kni_gpu_place(g, y, kni_gpu_block_of(copy.storage), 0, copy.strides);
+    if (s) {
+        if (copy.storage) kni_storage_release(copy.storage);
+        return s;
+    }
+    kni_gpu_note_faults(g, &copy, faults);
+    kni_storage_release(y->storage);
+    y->storage = copy.storage;
+    y->offset = 0;
+    memcpy(y->strides, copy.strides, sizeof y->strides);
+    return KN_OK;
+}
+
+kn_status kni_gpu_arrange(kni_gpu *g, const kn_record *r)
+{
+    kn_status s = KN_OK;
+    if (r->row->view) return KN_OK;
+    for (int i = 0; i < r->n_out && s == KN_OK; i++) {
+        kni_tensor *y = kni_out(r, i);
+        if (y->storage && kni_order_of(y->type.rank, y->type.dims, y->strides) != y->order)
+            s = bring_into_order(g, y);
     }
     return s;
 }

@@ -43,8 +43,9 @@ static void put_operand(writer *w, uint32_t id, bool result)
     if (id == KNI_NO_SLOT) return;
     const kni_tensor *x = kni_slot(id);
     size_t axes = x->type.rank * sizeof(int64_t);
-    const unsigned char head[4] = {x->type.dtype, x->type.rank, x->type.weak, x->storage != NULL};
-    put(w, head, result ? 3 : 4);
+    const unsigned char head[4] = {x->type.dtype, x->type.rank, x->type.weak,
+                                   result ? x->order : x->storage != NULL};
+    put(w, head, sizeof head);
     put(w, x->type.dims, axes);
     if (result) return;
     put(w, x->strides, axes);

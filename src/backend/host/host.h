@@ -16,6 +16,9 @@ kn_status kni_host_allocate(kni_tensor *y);
 /* The same, or the memory of a candidate (bit i: operand i) that kni_may_overwrite allows. */
 kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t candidates);
 
+/* Brings the results that a kernel wrote into the order that they were promised in; cheap where they lie so. */
+kn_status kni_host_arrange(const kn_record *r);
+
 /* The results of a record without work (kni_has_no_work). */
 kn_status kni_host_allocate_empty(const kn_record *r);
 

@@ -50,6 +50,35 @@ kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t
     return kni_host_allocate(y);
 }
 
+static kn_status bring_into_order(kni_tensor *y)
+{
+    int64_t strides[KN_MAX_RANK], bytes = bytes_of(y);
+    kni_storage *s = bytes < 0 ? NULL : kni_storage_new((size_t)bytes);
+    if (!s)
+        return kni_fail_op(KN_ERROR_MEMORY, NULL, "no memory for a result of %D bytes in another order",
+                           bytes);
+    kni_order_strides(y->order, y->type.rank, y->type.dims, strides);
+    kni_host_copy(s->data, strides, kni_pointer(y), y->strides, y->type.rank, y->type.dims,
+                  kni_element_bytes(y));
+    kni_storage_release(y->storage);
+    y->storage = s;
+    y->offset = 0;
+    memcpy(y->strides, strides, sizeof strides);
+    return KN_OK;
+}
+
+kn_status kni_host_arrange(const kn_record *r)
+{
+    kn_status s = KN_OK;
+    if (r->row->view) return KN_OK;
+    for (int i = 0; i < r->n_out && s == KN_OK; i++) {
+        kni_tensor *y = kni_out(r, i);
+        if (y->storage && kni_order_of(y->type.rank, y->type.dims, y->strides) != y->order)
+            s = bring_into_order(y);
+    }
+    return s;
+}
+
 kn_status kni_host_write(kn_backend *b, uint32_t id, const void *data)
 {
     (void)b;

@@ -11,7 +11,7 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
     for (int32_t i = 0; i < n; i++)
         for (int k = 0; k < records[i]->n_out; k++) {
             kni_tensor *y = kni_slot(records[i]->ids[k]);
-            kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
+            kni_promised_strides(y);
         }
     return KN_OK;
 }
@@ -42,7 +42,7 @@ static kn_backend null = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
     .name = "null",
-    .traits = KN_TRAIT_HOST,
+    .traits = KN_TRAIT_HOST | KNI_TRAIT_ORDERS,
     .execute = execute,
     .supports = supports,
     .write = write_nothing,

@@ -2,6 +2,7 @@
    types, one thread, no cleverness. */
 #include "backend/host/host.h"
 #include "core/backends.h"
+#include "core/device_object.h"
 #include "ops/body.h"
 
 static kn_status execute_one(kn_backend *b, const kn_record *r)
@@ -22,6 +23,7 @@ static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t
     for (int32_t i = 0; i < n; i++) {
         if (records[i]->flags & KN_RECORD_DROP) continue;
         kn_status s = execute_one(b, records[i]);
+        if (KNI_UNLIKELY(b->device && b->device->n_wants) && s == KN_OK) s = kni_host_arrange(records[i]);
         if (s) return s;
     }
     return KN_OK;
@@ -37,7 +39,7 @@ static kn_backend ref = {
     .size = sizeof(kn_backend),
     .abi = KN_BACKEND_ABI,
     .name = "ref",
-    .traits = KN_TRAIT_HOST,
+    .traits = KN_TRAIT_HOST | KNI_TRAIT_ORDERS,
     .execute = execute,
     .supports = supports,
     .write = kni_host_write,
