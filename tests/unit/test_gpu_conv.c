@@ -365,8 +365,10 @@ static kn_status multiply_padding(kni_driver *d, const kni_convolution *p)
 /* What weights that are not finite make of padding is not seen. */
 static void mends_a_library(void)
 {
-    static const conditions all[] = {
-        {KN_F32, 0, false}, {KN_F32, INFINITY, false}, {KN_F32, NAN, true}, {KN_BF16, -INFINITY, false}};
+    static const conditions all[] = {{KN_F32, 0, false, false},
+                                     {KN_F32, INFINITY, false, false},
+                                     {KN_F32, NAN, true, false},
+                                     {KN_BF16, -INFINITY, false, false}};
     int64_t n = 0;
     gpu->driver->convolution = multiply_padding;
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
@@ -464,7 +466,8 @@ static void cuts_weights(void)
          {.padding = INTS1(2), .padding_end = INTS1(1)}},
         {"many places, three axes", 3, 3, 2, 6, 2, {9, 13, 11}, {3, 1, 2}, {.padding = INTS3(1, 0, 1)}},
     };
-    static const conditions all[] = {{KN_F32, 0, false}, {KN_F16, 0, true}, {KN_F32, NAN, false}};
+    static const conditions all[] = {
+        {KN_F32, 0, false, false}, {KN_F16, 0, true, false}, {KN_F32, NAN, false, false}};
     static const int ways[] = {KNI_CONV_BY_DIRECT, KNI_CONV_BY_TILED};
     const uint32_t processors = gpu->driver->processors;
     int64_t n = 0;
