@@ -36,6 +36,8 @@ done
 together "random programs over the API" env LSAN_OPTIONS="suppressions=$PWD/tests/support/leaks.txt:print_suppressions=0" \
     "$root/asan/tests/api_fuzz" --seed "$seed" --seconds "${KN_API_FUZZ_SECONDS:-15}"
 together "spoilt results are noticed" "$root/release/kiln" conform --device "autodiff(cpu)" --self-test --sample 10
+# Each case is compiled by itself.
+together "cases as C, a part" "$root/release/kiln" conform --device cpu --as-c --sample "${KN_AS_C_SAMPLE:-0.5}" --seed "$seed"
 together "small program" $one scripts/small.sh
 for device in "autodiff(fusion(cpu))" "fusion(cpu)"; do
     together "release: $device" "$root/release/kiln" conform --device "$device"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What 'make test-all' runs: both compilers, every sanitizer, every tier, the whole conformance where that is fast.
 # KN_FILTER restricts the conformance to ops whose name contains it and KN_STAGES the stages to some of
-# "gcc clang debug asan ubsan tsan msan structure kill fuzz api opinfo smoke web". Stages are added as in scripts/test.sh.
+# "gcc clang debug asan ubsan tsan msan structure kill fuzz api opinfo smoke as-c web". Stages are added as in scripts/test.sh.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/stages.sh
@@ -11,7 +11,7 @@ export KN_STAGE_IDLE="${KN_STAGE_IDLE:-1800}"
 describe_machine
 set -- ${KN_FILTER:+--filter "$KN_FILTER"}
 
-wanted() { case " ${KN_STAGES:-gcc clang debug asan ubsan tsan msan structure kill fuzz api opinfo smoke web} " in *" $1 "*) ;; *) return 1 ;; esac }
+wanted() { case " ${KN_STAGES:-gcc clang debug asan ubsan tsan msan structure kill fuzz api opinfo smoke as-c web} " in *" $1 "*) ;; *) return 1 ;; esac }
 
 # suite PRESET [conformance options]: everything about one build.
 suite() {
@@ -61,5 +61,9 @@ if wanted web; then runner "package and pages" tests/web/run_web.sh --build-all 
 if wanted smoke; then
     runner "small program" scripts/small.sh
     runner "smoke targets" scripts/smoke.sh
+fi
+if wanted as-c; then
+    step "build release" scripts/build.sh release
+    runner "cases as C" "$root/release/kiln" conform --device cpu --as-c --jobs "$jobs" $sample "$@"
 fi
 finish

@@ -89,9 +89,12 @@ enum {
     KN_TAKES_COLUMNS = 32,  /* sums over all lines, at each place, beside what the lines themselves have */
     KN_TAKES_CASTS = 64,    /* casts in KN_GROUP_MANY */
     KN_TAKES_REPEATS = 128, /* records of an earlier group again, where that saves memory traffic */
-    KN_TAKES_CHANNELS =
-        256 /* after a product, records that map each channel by numbers of its own (batch norm in evaluation); `follows`
-                               is asked about them as well */
+    /* After a product, records that map each channel by numbers of its own (batch norm in evaluation); `follows` is asked
+       about them as well. */
+    KN_TAKES_CHANNELS = 256,
+    KN_TAKES_SEVERAL =
+        512, /* records with results for each element and for each line (batch norm in training) */
+    KN_TAKES_MAPS = 1024 /* maps of channels among elementwise records */
 };
 
 /* What a leaf takes as a group. The leaf assigns the fields it knows; all are 0 before. */

@@ -29,6 +29,9 @@ typedef struct kn_onnx_args {
     /* Constants whose elements would take more bytes once they are computed with (i8 that is dequantized, f16 that is cast) stay as they
        are, and the runs compute: for C whose weights lie in flash. */
     bool keep_stored;
+    /* The model gives these of its outputs alone, in this order; nodes that only others need do not run, unless no_simplify. NULL: all. */
+    const char *const *outputs;
+    int32_t n_outputs;
 } kn_onnx_args;
 #define KN_ONNX_ARGS_DEFAULTS KN_ZEROED
 

@@ -39,8 +39,8 @@ KN_API kn_program kn_program_end(const kn_tensor *inputs, int32_t n_inputs, cons
                                  int32_t n_outputs);
 /* Runs it: n_in and n_out as in kn_program_end or kn_builder_finish. A trace runs on its device, other programs on the current one.
    Takes temporaries; outputs are temporaries of the calling scope, poisoned on failure. The inputs of a trace may have other shapes
-   where the ops allow it; those of other programs what their types say. Random ops draw new numbers. Several threads may run a program at
-   once; nothing else may be done with it meanwhile. */
+   where the ops allow it; those of other programs what their types say. An input whose port has no dtype is read by no op and may be KN_NONE.
+   Random ops draw new numbers. Several threads may run a program at once; nothing else may be done with it meanwhile. */
 KN_API KN_MUST_CHECK kn_status kn_program_run(kn_program program, const kn_tensor *inputs, int32_t n_in,
                                               kn_tensor *outputs, int32_t n_out);
 /* Writes the program, one op to a line, with the names of values (kn_builder_name) where they are made; returns the length of it all. */
@@ -151,13 +151,14 @@ KN_API KN_MUST_CHECK kn_status kn_builder_type(kn_builder builder, kn_program_va
 KN_API kn_status kn_builder_name(kn_builder builder, kn_program_value value, const char *name);
 
 /* What stands between kn_builder_if and kn_builder_else runs where the condition (bool, rank 0) holds, what stands between that and
-   kn_builder_end where it does not. Both name as many results, of the same dtypes and sizes. Values from outside can be used inside. */
+   kn_builder_end where it does not. Both name as many results, of the same dtypes and ranks; sizes that differ are known when it has run.
+   Values from outside can be used inside. */
 KN_API kn_status kn_builder_if(kn_builder builder, kn_program_value condition);
 KN_API kn_status kn_builder_else(kn_builder builder, const kn_program_value *results, int32_t n);
 /* A loop: see the fields. `inside` has room for 1 + n_carried + n_sliced values: the trip's number (i64), the carried values and the
    slices as the body sees them. The results of the body, for kn_builder_end: the condition for the next trip, where the loop has one, the
-   carried values, and any number of values to stack. What it gives: the carried values after the last trip, and the stacks, which
-   have `trips` slices: a condition that ends a loop with stacks early is an error of the run. */
+   carried values, and any number of values to stack. What it gives: the carried values after the last trip, and the stacks, with a
+   slice for each trip: `trips`, or with a condition a size that is known when the loop has run. */
 typedef struct kn_loop_args {
     const char *trips;          /* how many, a size; NULL: while the condition holds */
     kn_program_value condition; /* bool, rank 0, before the first trip; KN_NO_VALUE: there is none */

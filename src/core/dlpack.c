@@ -315,12 +315,19 @@ static view *make_view(kn_tensor t, const char *name, bool versioned)
     return NULL;
 }
 
+/* Whoever gets the view may write to the tensor's memory without a word. */
+static void lend(const view *v)
+{
+    if (v->storage) atomic_fetch_or(&kni_storage_owner(v->storage)->flags, KNI_STORAGE_EXPORTED);
+}
+
 struct DLManagedTensor *kn_to_dlpack(kn_tensor t)
 {
     view *v = make_view(t, "to_dlpack", false);
     if (!v) return NULL;
     v->managed.manager_ctx = v;
     v->managed.deleter = delete_view;
+    lend(v);
     return &v->managed;
 }
 
@@ -358,7 +365,10 @@ struct DLManagedTensorVersioned *kn_to_dlpack_versioned(kn_tensor t, bool copy)
     m->version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
     m->manager_ctx = v;
     m->deleter = delete_versioned;
-    if (copy) m->flags |= DLPACK_FLAG_BITMASK_IS_COPIED;
+    if (copy)
+        m->flags |= DLPACK_FLAG_BITMASK_IS_COPIED;
+    else
+        lend(v);
     if (m->dl_tensor.dtype.bits < 8) m->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
     /* Wrapped memory may be a mapped file's, or another's that is read-only. */
     if (v->storage && (kni_storage_flags(v->storage) & (KNI_STORAGE_READ_ONLY | KNI_STORAGE_WRAPPED)))

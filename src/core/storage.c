@@ -53,7 +53,7 @@ kni_storage *kni_storage_device(void *data, size_t bytes, void (*release)(void *
 
 kni_storage *kni_storage_promise(size_t bytes, kni_debtor *debtor, void *context)
 {
-    kni_storage *s = header_for(NULL, bytes, NULL, context, KNI_STORAGE_PENDING);
+    kni_storage *s = header_for(NULL, bytes, NULL, context, KNI_STORAGE_PENDING | KNI_STORAGE_PROMISE);
     if (s) s->debtor = debtor;
     return s;
 }
@@ -74,6 +74,21 @@ static kni_storage *innermost(kni_storage *source)
     return source;
 }
 
+kni_storage *kni_storage_owner(kni_storage *s)
+{
+    while (s->release == release_source && s->context) s = s->context;
+    return s;
+}
+
+void kni_storage_written(kni_storage *s)
+{
+    s = kni_storage_owner(s);
+    if (KNI_LIKELY(!(kni_storage_flags(s) & KNI_STORAGE_USES))) return;
+    atomic_fetch_add(&s->flags, KNI_STORAGE_WRITTEN);
+    atomic_fetch_and(&s->flags, ~(uint32_t)KNI_STORAGE_USES);
+    kni_forms_end(s);
+}
+
 void kni_storage_fulfil(kni_storage *promise, kni_storage *source)
 {
     uint32_t flags = 0;
@@ -82,11 +97,13 @@ void kni_storage_fulfil(kni_storage *promise, kni_storage *source)
         source = innermost(source);
         bool shared = atomic_load_explicit(&source->references, memory_order_acquire) != 1;
         flags = kni_storage_flags(source) | (shared ? KNI_STORAGE_READ_ONLY : 0u);
+        /* What is known of the bytes is the owner's alone. */
+        flags &= KNI_STORAGE_READ_ONLY | KNI_STORAGE_WRAPPED | KNI_STORAGE_DEVICE | KNI_STORAGE_FAILED;
         promise->data = source->data;
         promise->context = source;
         promise->release = release_source;
     }
-    atomic_store_explicit(&promise->flags, flags, memory_order_release);
+    atomic_store_explicit(&promise->flags, flags | KNI_STORAGE_PROMISE, memory_order_release);
 }
 
 /* A function of the user's runs: it must not end the library. */
@@ -105,7 +122,7 @@ void kni_storage_break(kni_storage *promise, kn_tensor error)
     promise->data = NULL;
     promise->context = NULL;
     promise->error = error;
-    atomic_store_explicit(&promise->flags, KNI_STORAGE_FAILED, memory_order_release);
+    atomic_store_explicit(&promise->flags, KNI_STORAGE_FAILED | KNI_STORAGE_PROMISE, memory_order_release);
 }
 
 void kni_storage_destroy(kni_storage *s)

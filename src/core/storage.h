@@ -12,8 +12,14 @@ enum {
     KNI_STORAGE_DEVICE = 4, /* data is the device's name for its memory: no host may follow it */
     KNI_STORAGE_PENDING =
         8, /* the value is still to be computed: data is NULL until the queue that owes it runs */
-    KNI_STORAGE_FAILED = 16, /* it could not be computed; `error` says why */
-    KNI_STORAGE_LASTING = 32 /* its bytes never change again: `forms` holds what was made of them */
+    KNI_STORAGE_FAILED = 16,   /* it could not be computed; `error` says why */
+    KNI_STORAGE_LASTING = 32,  /* its bytes never change again: `forms` holds what was made of them */
+    KNI_STORAGE_EXPORTED = 64, /* somebody outside may write to it at any time */
+    KNI_STORAGE_PROMISE = 128, /* it was one, or is: its memory is another storage's */
+    /* Two counters: uses of the same bytes by ops that can keep a form of them, up to three, and writes after such uses. */
+    KNI_STORAGE_USED = 1 << 8,
+    KNI_STORAGE_USES = 3 * KNI_STORAGE_USED,
+    KNI_STORAGE_WRITTEN = 1 << 12
 };
 
 /* Who owes the memory of promises: submit computes all that is owed and keeps or breaks every promise. */
@@ -33,7 +39,7 @@ typedef struct kni_storage {
     void *context; /* of a promise that is still owed: the debtor's own */
     union {
         kni_debtor *debtor;             /* of a promise */
-        _Atomic(kni_made_form *) forms; /* of a lasting storage */
+        _Atomic(kni_made_form *) forms; /* of a storage that is no promise */
     };
     kn_tensor error; /* the poison of a broken promise */
 } kni_storage;
@@ -48,6 +54,10 @@ kni_storage *kni_storage_promise(size_t bytes, kni_debtor *debtor, void *context
 /* Keeps the promise with the memory of `source`, from its first byte on; takes one reference of it over. NULL: there is
    no memory, as with devices that compute nothing. */
 void kni_storage_fulfil(kni_storage *promise, kni_storage *source);
+/* The storage whose memory it is: that behind a promise that was kept, and behind that one. */
+kni_storage *kni_storage_owner(kni_storage *s);
+/* For every writer in place, before it writes: what was made of the bytes no longer holds. */
+void kni_storage_written(kni_storage *s);
 /* Breaks the promise: whoever reads the tensor gets the error. */
 void kni_storage_break(kni_storage *promise, kn_tensor error);
 void kni_storage_destroy(kni_storage *s);

@@ -55,6 +55,11 @@ bool kni_creation_record(const kn_record *r)
     return makes && r->row->body;
 }
 
+static bool maps_channels(const kn_record *r)
+{
+    return r->row->line.results == KNI_PER_POINT && r->n_out == 1 && r->row->body;
+}
+
 /* Whether sums over the rows of this domain can be kept beside each row: it must be short, and one place must not look like
    one row. */
 static bool sums_down(const state *s, const kni_row_domain *d)
@@ -83,7 +88,8 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
 {
     if (r->n_out == 0) return ALONE;
     *domain = (kni_row_domain){&kni_out(r, 0)->type, 0, true, 0};
-    if (kni_pointwise_record(r) || (s->limits->takes & KNI_TAKES_CREATION && kni_creation_record(r)))
+    if (kni_pointwise_record(r) || (s->limits->takes & KNI_TAKES_CREATION && kni_creation_record(r)) ||
+        (s->limits->takes & KNI_TAKES_MAPS && maps_channels(r)))
         return takes_kind(s, KNI_GROUP_POINTWISE) ? POINT : ALONE;
     kni_row_domain rows;
     if (kni_row_domain_of(r, &rows) && (r->n_out == 1 || rows.takes) && takes_domain(s, &rows)) {
@@ -93,9 +99,7 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
     if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && takes_kind(s, KNI_GROUP_PRODUCT) && s->q->leaf &&
         s->q->leaf->follows)
         return HEAD;
-    if (r->row->line.results == KNI_PER_POINT && r->n_out == 1 && r->row->body &&
-        s->limits->takes & KNI_TAKES_CHANNELS)
-        return TAIL;
+    if (maps_channels(r) && s->limits->takes & KNI_TAKES_CHANNELS) return TAIL;
     return kni_body_updates(r->row->body) && takes_kind(s, KNI_GROUP_MANY) ? UPDATE : ALONE;
 }
 

@@ -1,16 +1,37 @@
 /* Which records work on rows of their operands. */
 #include "graph/row_domain.h"
 #include "graph/group.h"
+#include "ops/body.h"
 #include "ops/line.h"
+
+/* Whether the results of a row with several kinds of them belong to elements and to lines alone. */
+static bool elements_and_lines(const kn_op *row)
+{
+    const kni_body *body = row->body;
+    bool elements = false;
+    for (int k = 0; body && k < body->n_out; k++) {
+        uint8_t level = body->operands[body->n_in + k] & KNI_OPERAND_LEVEL;
+        if (level != KNI_LEVEL_ELEMENT && level != KNI_LEVEL_LINE) return false;
+        elements |= level == KNI_LEVEL_ELEMENT;
+    }
+    return elements;
+}
+
+static uint32_t takes_of(const kni_line *line)
+{
+    if (line->results == KNI_PER_PLACE) return KNI_TAKES_COLUMNS;
+    if (line->results == KNI_PER_SEVERAL) return KNI_TAKES_SEVERAL;
+    return line->axes == KNI_LINE_CLASSES ? KNI_TAKES_LOSSES : 0;
+}
 
 bool kni_row_domain_of(const kn_record *r, kni_row_domain *domain)
 {
     const kni_line *line = &r->row->line;
-    if (line->results == KNI_PER_SEVERAL || !kni_line_of(r, &domain->shape, &domain->reduced)) return false;
-    domain->elements = line->results == KNI_PER_ELEMENT;
-    domain->takes = line->results == KNI_PER_PLACE   ? KNI_TAKES_COLUMNS
-                    : line->axes == KNI_LINE_CLASSES ? KNI_TAKES_LOSSES
-                                                     : 0;
+    bool several = line->results == KNI_PER_SEVERAL;
+    if ((several && !elements_and_lines(r->row)) || !kni_line_of(r, &domain->shape, &domain->reduced))
+        return false;
+    domain->elements = several || line->results == KNI_PER_ELEMENT;
+    domain->takes = takes_of(line);
     return true;
 }
 

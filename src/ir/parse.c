@@ -138,7 +138,7 @@ kni_tree_type kni_parse_type(const kni_parser *p, const kni_lex_token *token)
     uint8_t element = (uint8_t)p->element, real = (uint8_t)p->real;
     if (token->kind != KNI_LEX_NAME) return (kni_tree_type){0, 0, 0};
     if (kni_lex_is(token, "T")) return (kni_tree_type){element, element, 'T'};
-    if (kni_lex_is(token, "index")) return (kni_tree_type){KN_I64, KN_I64, 'i'};
+    if (kni_lex_is(token, "index")) return (kni_tree_type){p->index, p->index, 'i'};
     if (kni_lex_is(token, "real")) return (kni_tree_type){real, real, 'r'};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (kni_lex_is(token, types[i].name)) return (kni_tree_type){types[i].compute, types[i].memory, '.'};
@@ -311,7 +311,7 @@ static bool leading(kni_parser *p, kni_tree_function *f)
         return !p->failed;
     }
     if (!kni_parse_take(p, "index") || !kni_parse_peek(p, "item")) return kni_parse_take(p, "item");
-    f->item = kni_parse_declare(p, KNI_TREE_ITEM, (kni_tree_type){KN_I64, KN_I64, 'i'});
+    f->item = kni_parse_declare(p, KNI_TREE_ITEM, (kni_tree_type){p->index, p->index, 'i'});
     kni_parse_advance(p);
     return !p->failed;
 }
@@ -401,6 +401,7 @@ static kni_tree_function *parse_file(kni_parser *p, const char *text, size_t byt
                       .file = o->file ? o->file : "kernel",
                       .element = o->element ? o->element : KN_F32,
                       .real = o->real ? o->real : KN_F64,
+                      .index = (uint8_t)(o->index ? o->index : KN_I64),
                       .storage = o->storage};
     p->functions_end = &p->functions;
     if (!text || bytes > MAX_BYTES) {

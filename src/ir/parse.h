@@ -11,6 +11,7 @@ typedef struct kni_ir_parse_options {
     int real;           /* what real is: KN_F64, or KN_F32 where a target has no f64 */
     /* In memory, by buffer in the order of the parameters; 0 (or NULL): as T, index and real are computed. */
     const uint8_t *storage;
+    int index; /* what index is: KN_I64 (or 0), or KN_I32 where all whole numbers of a launch fit */
 } kni_ir_parse_options;
 
 /* NULL after a failure: "scale.kn:4:17: 'y' is no buffer". Hostile text is an error, never a fault. */

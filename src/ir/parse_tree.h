@@ -166,6 +166,7 @@ typedef struct kni_parser {
     kni_lex_token token, next;
     const char *file;
     int element, real;
+    uint8_t index;
     const uint8_t *storage;
     bool failed;
     kni_tree_chunk *memory;

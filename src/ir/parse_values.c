@@ -30,7 +30,7 @@ static kni_ir_id literal(kni_tree_lowering *l, const kni_tree_expression *e, uin
 
 kni_ir_id kni_tree_given(kni_tree_lowering *l, const kni_tree_symbol *s)
 {
-    if (s->kind == KNI_TREE_ITEM) return kni_ir_builtin_value(&l->b, KNI_IR_ITEM, 0, KN_I64);
+    if (s->kind == KNI_TREE_ITEM) return kni_ir_builtin_value(&l->b, KNI_IR_ITEM, 0, s->type);
     if (s->kind == KNI_TREE_ARGUMENT) return kni_ir_argument(&l->b, (int)s->number);
     return kni_ir_cast(&l->b, kni_ir_param_value(&l->b, s->number), s->type);
 }

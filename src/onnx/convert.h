@@ -95,6 +95,9 @@ const kni_extent *kni_known_places(kni_conversion *c, kni_datum x, const char *w
 /* The only element of a tensor of one. */
 kni_extent kni_known_count(kni_conversion *c, kni_datum x, const char *what);
 const int64_t *kni_known_ints(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
+/* How far the only number of value b of the model lies from that of a, where nodes make b of a, or both of one value, by adding and taking
+   off numbers that are known. False: nothing says so. */
+bool kni_known_distance(kni_conversion *c, int32_t a, int32_t b, int64_t *distance);
 /* Numbers of any dtype as doubles. */
 const double *kni_known_reals(kni_conversion *c, kni_datum x, const char *what, int64_t *n);
 /* The only element of a tensor of one; `otherwise` where x is absent. */

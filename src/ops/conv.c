@@ -307,9 +307,11 @@ static kn_tensor run_transpose(kn_tensor dy, kn_tensor w, kni_conv_attributes a,
     kn_tensor in[3] = {dy, w, KN_NONE};
     a.extra.rank = x->rank - 2;
     for (int i = 0; i < a.extra.rank; i++) {
-        a.extra.dims[i] = 0;
-        a.extra.dims[i] =
-            kni_dim_sub(x->dims[i + 2], transpose_size(&a, i, dy_type->dims[i + 2], w_type->dims[i + 2]));
+        /* Compared as they are without padding, which may take away more than there is. */
+        const int64_t padding = a.padding.dims[i] + a.padding_end.dims[i];
+        a.extra.dims[i] = padding;
+        const kn_dim whole = transpose_size(&a, i, dy_type->dims[i + 2], w_type->dims[i + 2]);
+        a.extra.dims[i] = kni_dim_sub(moved(x->dims[i + 2], padding), whole);
     }
     return kni_apply(&kni_op_conv_transpose, in, 3, &a);
 }

@@ -1,9 +1,10 @@
-/* The gradient column, and those of bodies and pieces. Only autodiff links this, so a program that infers links no gradient. */
+/* The gradient column, and those of bodies, of pieces and of what tapes record instead. Only autodiff links this, so a program that infers links no gradient. */
 #include "ops/pieces.h"
 #include "ops/slopes.h"
 
 #define COLUMN_G(name) kni_gradient_##name
 #define COLUMN_P(name) kni_gradient_##name
+#define COLUMN_T(name) kni_gradient_##name
 #define COLUMN_B(name) kni_gradient_by_body
 #define COLUMN_N(name) NULL
 
@@ -15,11 +16,24 @@ static const kni_gradient_fn gradients[] = {
 
 #define PIECE_G(name) NULL
 #define PIECE_P(name) kni_piece_##name
+#define PIECE_T(name) NULL
 #define PIECE_B(name) NULL
 #define PIECE_N(name) NULL
 
 static bool (*const pieces[])(const kni_type *, const kni_type *, const void *, kni_piece *) = {
 #define KN_OP(number, name, g) [number] = PIECE_##g(name),
+#include "ops/ops.def"
+#undef KN_OP
+};
+
+#define TAPED_G(name) NULL
+#define TAPED_P(name) NULL
+#define TAPED_T(name) kni_taped_##name
+#define TAPED_B(name) NULL
+#define TAPED_N(name) NULL
+
+static const kni_lower_fn taped[] = {
+#define KN_OP(number, name, g) [number] = TAPED_##g(name),
 #include "ops/ops.def"
 #undef KN_OP
 };
@@ -56,4 +70,9 @@ kni_gradient_fn kni_gradient_of(const kn_op *row)
 {
     if (row->custom_gradient) return row->custom_gradient;
     return row->number < KNI_COUNT(gradients) ? gradients[row->number] : NULL;
+}
+
+kni_lower_fn kni_taped_of(const kn_op *row)
+{
+    return !row->custom_gradient && row->number < KNI_COUNT(taped) ? taped[row->number] : NULL;
 }

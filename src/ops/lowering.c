@@ -42,6 +42,11 @@ static kn_status adopt(const kn_record *r, int i, kn_tensor result)
 
 kn_status kni_lower_record(const kn_record *r, kn_device device)
 {
+    return kni_lower_record_by(r, device, r->row->lower);
+}
+
+kn_status kni_lower_record_by(const kn_record *r, kn_device device, kni_lower_fn lower)
+{
     kni_thread *t = kni_thread_self();
     kn_tensor in[MAX_OPERANDS], out[MAX_OPERANDS];
     if (r->n_in > MAX_OPERANDS || r->n_out > MAX_OPERANDS || t->context.depth_of_lowering >= MAX_DEPTH)
@@ -67,7 +72,7 @@ kn_status kni_lower_record(const kn_record *r, kn_device device)
     for (int i = 0; i < r->n_out; i++) out[i] = KN_NONE;
     kni_lowering l = {r->row, r->attributes, in, r->n_in, out, r->n_out};
     if (!before.call_name) t->context.call_name = r->row->name;
-    if (s == KN_OK) s = r->row->lower(&l);
+    if (s == KN_OK) s = lower(&l);
     for (int i = 0; i < r->n_out && s == KN_OK; i++)
         s = adopt(r, i, wide ? wide->as(out[i], kni_out(r, i)->type.dtype) : out[i]);
     kni_context_pop(t, &before);

@@ -245,6 +245,8 @@ struct kni_launch {
     double reals[KNI_MAX_KERNEL_REALS];
     int64_t temps[KNI_MAX_KERNEL_TEMPS]; /* elements of each temporary buffer */
     int n_ints, n_reals, n_temps;
+    int fixed; /* what comes behind so many ints has few values: devices make it a part of the kernel; 0: nothing */
+    bool small; /* all whole numbers that the kernel computes are below 2^31 */
 };
 void kni_launch_int(kni_launch *l, int64_t value);
 void kni_launch_real(kni_launch *l, double value);
@@ -293,6 +295,16 @@ struct kni_vjp {
 typedef kn_status (*kni_gradient_fn)(kni_vjp *v);
 /* NULL where the row has none. */
 kni_gradient_fn kni_gradient_of(const kn_op *row);
+
+/* TAPED(max_pool_values) { ... } defines what a tape records instead of the row, where a gradient will be wanted: other ops with the
+   same results, which keep what the gradient reads. */
+#define TAPED(op_name) kn_status kni_taped_##op_name(kni_lowering *l)
+#define KN_OP(number, name, ...) TAPED(name);
+#include "ops/ops.def"
+#undef KN_OP
+typedef kn_status (*kni_lower_fn)(kni_lowering *l);
+/* NULL where the row itself is recorded. */
+kni_lower_fn kni_taped_of(const kn_op *row);
 
 kn_tensor kni_vjp_in(kni_vjp *v, int i);  /* the value of an input, kept */
 kn_tensor kni_vjp_out(kni_vjp *v, int i); /* the value of an output, kept */

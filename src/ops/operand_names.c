@@ -81,6 +81,8 @@ static const struct {
     NAMES(ctc_loss, "log_probs targets input_lengths target_lengths"),
     NAMES(ctc_loss_grad, "dy log_probs targets input_lengths target_lengths loss forward"),
     /* windows, linear algebra, updates */
+    NAMES(max_pool_grad, "dy at"),
+    NAMES(adaptive_max_pool_grad, "dy at"),
     NAMES(grid_sample, "x grid"),
     NAMES(grid_sample_grad, "dy grid"),
     NAMES(fft, "real imag"),

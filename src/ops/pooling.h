@@ -11,8 +11,22 @@ typedef struct kni_pool_attributes {
     int64_t axes; /* 1 to 3, the last axes of x */
     kn_ints window, stride, padding, padding_end, dilation;
     int64_t ceil_mode, exclude_padding, divisor;
-    kn_ints size; /* of x's spatial axes, in a gradient */
+    kn_ints size;   /* of x's spatial axes, in a gradient */
+    int64_t places; /* dtype of positions in a plane: u16, i32 or i64; 0: i64 */
 } kni_pool_attributes;
+
+/* What all rows over windows have. */
+#define KNI_POOL_ATTRIBUTES                                                                                  \
+    KNI_ATTR(kni_pool_attributes, axes, KNI_ATTR_INT, KNI_STATIC),                                           \
+        KNI_ATTR(kni_pool_attributes, window, KNI_ATTR_INTS, KNI_STATIC),                                    \
+        KNI_ATTR(kni_pool_attributes, stride, KNI_ATTR_INTS, KNI_STATIC),                                    \
+        KNI_ATTR(kni_pool_attributes, padding, KNI_ATTR_INTS, KNI_STATIC),                                   \
+        KNI_ATTR(kni_pool_attributes, padding_end, KNI_ATTR_INTS, KNI_STATIC),                               \
+        KNI_ATTR(kni_pool_attributes, dilation, KNI_ATTR_INTS, KNI_STATIC),                                  \
+        KNI_ATTR(kni_pool_attributes, ceil_mode, KNI_ATTR_INT, KNI_STATIC),                                  \
+        KNI_ATTR(kni_pool_attributes, exclude_padding, KNI_ATTR_INT, KNI_STATIC),                            \
+        KNI_ATTR(kni_pool_attributes, divisor, KNI_ATTR_INT, KNI_STATIC),                                    \
+        KNI_ATTR(kni_pool_attributes, size, KNI_ATTR_INTS, KNI_STATIC)
 
 /* Adaptive pooling: size is that of y's spatial axes, input that of x's in a gradient. */
 typedef struct kni_adaptive_attributes {
@@ -48,7 +62,14 @@ kn_dim kni_pool_windows(kn_dim size, const kni_pool_attributes *a, int i);
 kn_status kni_fill_pool(const kni_infer *c, kni_pool_attributes *a);
 /* Checks x and the attributes and fills the type of the pooled result. */
 kn_status kni_infer_pool(kni_infer *c, const kni_type *x, kni_pool_attributes *a, kni_type *y);
-/* The gradient of a max over windows: dy goes to the positions in output 1. */
-void kni_pool_set_max_gradient(kni_vjp *v, int axes);
+/* The rule of a gradient: the result has the sizes that were pooled, and pooling them again must give those of operand 0. */
+kn_status kni_infer_pool_grad(kni_infer *c);
+/* Operand i holds positions, one for each element of y. */
+kn_status kni_infer_places(const kni_infer *c, int i, const kni_type *y);
+/* Pushes what the kernels of windows have in common; windows and their steps become a part of the kernel. */
+void kni_launch_pool(kni_launch *l, const kni_pool_attributes *a, const kni_type *x, const kni_type *y,
+                     const kni_type *items);
+/* Elements of x at the positions `at`, each in its plane of the last `axes` axes. */
+kn_tensor kni_pool_take(kn_tensor x, kn_tensor at, int axes);
 
 #endif

@@ -5,7 +5,7 @@
 #include "ops/pooling.h"
 #include <kn/spatial.h>
 
-extern const kni_native kni_cpu_adaptive_avg_pool;
+extern const kni_native kni_cpu_adaptive_avg_pool, kni_cpu_adaptive_max_pool_grad;
 
 static const kn_attribute adaptive_schema[] = {
     KNI_ATTR(kni_adaptive_attributes, size, KNI_ATTR_INTS, KNI_STATIC),
@@ -44,7 +44,7 @@ static kn_status infer_adaptive_max_pool(kni_infer *c)
     return s;
 }
 
-static kn_status infer_adaptive_avg_pool_grad(kni_infer *c)
+static kn_status infer_adaptive_grad(kni_infer *c)
 {
     const kni_adaptive_attributes *a = c->attributes;
     const kni_type *dy = c->in[0];
@@ -62,6 +62,23 @@ static kn_status infer_adaptive_avg_pool_grad(kni_infer *c)
     return s;
 }
 
+static kn_status infer_adaptive_max_pool_grad(kni_infer *c)
+{
+    kn_status s = kni_infer_places(c, 1, c->in[0]);
+    return s ? s : infer_adaptive_grad(c);
+}
+
+/* Whether all that the kernels compute is below 2^31. */
+static bool is_small(const kni_type *x, const kni_type *y, int axes)
+{
+    const int64_t most = INT32_MAX / 2;
+    for (int i = 0; i < axes; i++) {
+        int64_t in = x->dims[x->rank - axes + i], out = y->dims[y->rank - axes + i];
+        if (in > most / 4 || out > most / 4 || (in + 1) * (out + 1) > most / 2) return false;
+    }
+    return kni_count(x) <= most && kni_count(y) <= most;
+}
+
 static kn_status launch(kni_launch *l, const kni_kernel *kernel, const kni_type *x, const kni_type *y)
 {
     const kni_adaptive_attributes *a = l->attributes;
@@ -72,6 +89,7 @@ static kn_status launch(kni_launch *l, const kni_kernel *kernel, const kni_type 
     kni_launch_ints(l, sizes, 3);
     kni_pool_sizes(y, a->size.rank, sizes);
     kni_launch_ints(l, sizes, 3);
+    l->small = is_small(x, y, a->size.rank);
     return KN_OK;
 }
 
@@ -87,6 +105,10 @@ static kn_status launch_adaptive_max_pool(kni_launch *l)
 {
     return launch(l, &kni_kernel_adaptive_max_pool, l->in[0], l->out[0]);
 }
+static kn_status launch_adaptive_max_pool_grad(kni_launch *l)
+{
+    return launch(l, &kni_kernel_adaptive_max_pool_grad, l->out[0], l->in[0]);
+}
 
 OP(adaptive_avg_pool, .doc = "y[o] = mean of x[floor(o in / out) .. ceil((o + 1) in / out) - 1]", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
@@ -96,19 +118,33 @@ OP(adaptive_avg_pool, .doc = "y[o] = mean of x[floor(o in / out) .. ceil((o + 1)
 OP(adaptive_avg_pool_grad, .doc = "shares dy out over the windows of adaptive_avg_pool", .min_in = 1,
    .max_in = 1, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
    .tolerance = {4, 1}, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
-   .infer = infer_adaptive_avg_pool_grad, .launch = launch_adaptive_avg_pool_grad)
+   .infer = infer_adaptive_grad, .launch = launch_adaptive_avg_pool_grad)
 
 OP(adaptive_max_pool, .doc = "y[o] = max of x[floor(o in / out) .. ceil((o + 1) in / out) - 1], and where",
    .min_in = 1, .max_in = 1, .n_out = 2, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS,
    .dtypes = KNI_NUMBERS, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
    .infer = infer_adaptive_max_pool, .launch = launch_adaptive_max_pool)
 
-GRADIENT(adaptive_avg_pool)
+OP(adaptive_max_pool_grad,
+   .doc = "dx[p] = sum of dy over the windows of adaptive_max_pool whose largest element is at p",
+   .min_in = 2, .max_in = 2, .n_out = 1, .kind = KNI_WINDOW, .layout = KNI_LAYOUT_WANTS, .dtypes = KNI_FLOATS,
+   .tolerance = {4, 1}, .schema = adaptive_schema, .attribute_bytes = sizeof(kni_adaptive_attributes),
+   .infer = infer_adaptive_max_pool_grad, .launch = launch_adaptive_max_pool_grad,
+   .native = &kni_cpu_adaptive_max_pool_grad)
+
+/* The attributes with the sizes of x. */
+static kni_adaptive_attributes with_input(const kni_vjp *v)
 {
     kni_adaptive_attributes a = *(const kni_adaptive_attributes *)v->attributes;
     const kni_type *x = &v->in_types[0];
     a.input.rank = a.size.rank;
     for (int i = 0; i < a.size.rank; i++) a.input.dims[i] = x->dims[x->rank - a.size.rank + i];
+    return a;
+}
+
+GRADIENT(adaptive_avg_pool)
+{
+    kni_adaptive_attributes a = with_input(v);
     kni_vjp_set(v, 0, kni_apply(&kni_op_adaptive_avg_pool_grad, v->dy, 1, &a));
     return KN_OK;
 }
@@ -122,7 +158,18 @@ GRADIENT(adaptive_avg_pool_grad)
 
 GRADIENT(adaptive_max_pool)
 {
-    kni_pool_set_max_gradient(v, ((const kni_adaptive_attributes *)v->attributes)->size.rank);
+    if (!v->dy[0].bits) return KN_OK;
+    kni_adaptive_attributes a = with_input(v);
+    kn_tensor in[2] = {v->dy[0], kni_vjp_out(v, 1)};
+    kni_vjp_set(v, 0, kni_apply(&kni_op_adaptive_max_pool_grad, in, 2, &a));
+    return KN_OK;
+}
+
+/* Linear in dy: each window reads where it was read from. */
+GRADIENT(adaptive_max_pool_grad)
+{
+    int axes = ((const kni_adaptive_attributes *)v->attributes)->size.rank;
+    if (kni_vjp_needs(v, 0)) kni_vjp_set(v, 0, kni_pool_take(v->dy[0], kni_vjp_in(v, 1), axes));
     return KN_OK;
 }
 

@@ -1,18 +1,7 @@
 /* The rules of pooling: defaults and limits of the attributes, sizes of the results. */
 #include "ops/pooling.h"
 
-const kn_attribute kni_pool_schema[] = {
-    KNI_ATTR(kni_pool_attributes, axes, KNI_ATTR_INT, KNI_STATIC),
-    KNI_ATTR(kni_pool_attributes, window, KNI_ATTR_INTS, KNI_STATIC),
-    KNI_ATTR(kni_pool_attributes, stride, KNI_ATTR_INTS, KNI_STATIC),
-    KNI_ATTR(kni_pool_attributes, padding, KNI_ATTR_INTS, KNI_STATIC),
-    KNI_ATTR(kni_pool_attributes, padding_end, KNI_ATTR_INTS, KNI_STATIC),
-    KNI_ATTR(kni_pool_attributes, dilation, KNI_ATTR_INTS, KNI_STATIC),
-    KNI_ATTR(kni_pool_attributes, ceil_mode, KNI_ATTR_INT, KNI_STATIC),
-    KNI_ATTR(kni_pool_attributes, exclude_padding, KNI_ATTR_INT, KNI_STATIC),
-    KNI_ATTR(kni_pool_attributes, divisor, KNI_ATTR_INT, KNI_STATIC),
-    KNI_ATTR(kni_pool_attributes, size, KNI_ATTR_INTS, KNI_STATIC),
-    {0}};
+const kn_attribute kni_pool_schema[] = {KNI_POOL_ATTRIBUTES, {0}};
 
 void kni_pool_sizes(const kni_type *t, int axes, int64_t *sizes)
 {
@@ -23,6 +12,40 @@ void kni_launch_pool_list(kni_launch *l, const kn_ints *list, int64_t absent)
 {
     for (int i = 0; i < 3; i++)
         kni_launch_int(l, i < 3 - list->rank ? absent : list->dims[i - (3 - list->rank)]);
+}
+
+/* Whether all that the kernels compute from sizes and steps is below 2^31. */
+static bool is_small(const kni_pool_attributes *a, const kni_type *x, const kni_type *y)
+{
+    const int64_t most = INT32_MAX / 2;
+    int64_t taps = 1;
+    for (int i = 0; i < a->axes; i++) {
+        int64_t in = x->dims[x->rank - a->axes + i], out = y->dims[y->rank - a->axes + i], reach, last;
+        if (__builtin_mul_overflow(a->window.dims[i], a->dilation.dims[i], &reach) ||
+            __builtin_mul_overflow(out, a->stride.dims[i], &last) || reach > most / 4 || last > most / 4 ||
+            a->padding.dims[i] > most / 8 || a->padding_end.dims[i] > most / 8 || in > most / 4 ||
+            __builtin_mul_overflow(taps, a->window.dims[i], &taps) || taps > most)
+            return false;
+    }
+    return kni_count(x) <= most && kni_count(y) <= most;
+}
+
+void kni_launch_pool(kni_launch *l, const kni_pool_attributes *a, const kni_type *x, const kni_type *y,
+                     const kni_type *items)
+{
+    int64_t sizes[3];
+    l->items = kni_count(items);
+    kni_pool_sizes(x, (int)a->axes, sizes);
+    kni_launch_ints(l, sizes, 3);
+    kni_pool_sizes(y, (int)a->axes, sizes);
+    kni_launch_ints(l, sizes, 3);
+    /* Models have many sizes of images and few windows. */
+    l->fixed = l->n_ints;
+    l->small = is_small(a, x, y);
+    kni_launch_pool_list(l, &a->window, 1);
+    kni_launch_pool_list(l, &a->stride, 1);
+    kni_launch_pool_list(l, &a->padding, 0);
+    kni_launch_pool_list(l, &a->dilation, 1);
 }
 
 kn_status kni_infer_pool_list(const kni_infer *c, const char *name, kn_ints *list, int axes, int64_t absent,
@@ -134,4 +157,33 @@ kn_status kni_infer_pool(kni_infer *c, const kni_type *x, kni_pool_attributes *a
         s = check_axis(c, x, a, i);
     }
     return s;
+}
+
+kn_status kni_infer_pool_grad(kni_infer *c)
+{
+    kni_pool_attributes *a = c->attributes;
+    const kni_type *dy = c->in[0];
+    kni_type pooled;
+    if (a->axes < 1 || a->axes > KNI_POOL_MAX_AXES || a->size.rank != a->axes || dy->rank < a->axes)
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "size has %d entries for %D axes of dy %S", a->size.rank,
+                              a->axes, dy);
+    *c->out[0] = *dy;
+    for (int i = 0; i < a->axes; i++) c->out[0]->dims[dy->rank - a->axes + i] = a->size.dims[i];
+    kn_status s = kni_infer_pool(c, c->out[0], a, &pooled);
+    for (int i = 0; i < dy->rank && s == KN_OK; i++)
+        if (!kni_dims_agree(pooled.dims[i], dy->dims[i]))
+            return kni_infer_fail(c, KN_ERROR_SHAPE, "dy %S is not a pooled %S", dy, c->out[0]);
+    return s;
+}
+
+kn_status kni_infer_places(const kni_infer *c, int i, const kni_type *y)
+{
+    const kni_type *at = c->in[i];
+    if (!(KNI_INTS & KNI_BIT(at->dtype)))
+        return kni_infer_fail(c, KN_ERROR_DTYPE, "positions are integers, not %T", (int)at->dtype);
+    bool same = at->rank == y->rank;
+    for (int k = 0; same && k < y->rank; k++) same = kni_dims_agree(at->dims[k], y->dims[k]);
+    return same ? KN_OK
+                : kni_infer_fail(c, KN_ERROR_SHAPE, "positions %S are not those of dy %S: one for each", at,
+                                 y);
 }

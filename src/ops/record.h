@@ -46,6 +46,7 @@ bool kni_fits_over(const kni_tensor *x, const kni_tensor *y);
 static inline void kni_take_memory(kni_tensor *y, const kni_tensor *x)
 {
     if (y->storage) kni_storage_release(y->storage);
+    kni_storage_written(x->storage);
     y->storage = kni_storage_retain(x->storage);
     y->offset = 0;
     kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);
@@ -53,6 +54,8 @@ static inline void kni_take_memory(kni_tensor *y, const kni_tensor *x)
 
 /* Runs the row's lowering on `device` and gives the record's outputs the results. */
 kn_status kni_lower_record(const kn_record *r, kn_device device);
+/* The same by another function than the row's. */
+kn_status kni_lower_record_by(const kn_record *r, kn_device device, kni_lower_fn lower);
 
 /* Makes the record's result a view of operand 0's memory. Where the row has none of it (a reshape of a transposed tensor,
    a number without a storage), `copy` first gives `copy->storage` the operand's elements, contiguous. */

@@ -385,53 +385,61 @@ static int32_t depth_of(const kni_program *p, const kni_program_node *node)
     return deepest + 1;
 }
 
-/* Sizes that are bound inside a region. */
-typedef struct bound_sizes {
-    kn_dim list[MOST_BOUND];
-    int32_t n;
-} bound_sizes;
-
-static void add_bound(bound_sizes *b, kn_dim d)
+/* One more size that is bound in the region; beyond MOST_BOUND the node that holds or calls it is refused. */
+static bool add_bound(kni_program_region *r, kn_dim d)
 {
-    for (int32_t i = 0; i < b->n; i++)
-        if (b->list[i] == d) return;
-    if (b->n < MOST_BOUND) b->list[b->n++] = d;
+    for (int32_t i = 0; i < r->n_bound; i++)
+        if (r->bound[i] == d) return true;
+    if (r->n_bound == MOST_BOUND) return true;
+    if (!kni_program_room((void **)&r->bound, &r->bound_room, r->n_bound + 1, sizeof *r->bound)) return false;
+    r->bound[r->n_bound++] = d;
+    return true;
 }
 
-static void find_bound(const kni_program *p, int32_t region, bound_sizes *b)
+/* Notes what the node binds in its region, with what its own regions have: so no function is walked once for each of its calls, which
+   functions that call functions would double at every level. */
+static kn_status note_bound(kni_program *p, int32_t region, const kni_program_node *n)
 {
-    const kni_program_region *r = &p->regions[region];
-    for (int32_t i = 0; i < r->n_nodes && b->n < MOST_BOUND; i++) {
-        const kni_program_node *n = &p->nodes[r->nodes[i]];
-        if (n->kind == KNI_NODE_SIZE) add_bound(b, n->size);
-        for (int32_t k = 0; k < n->n_out && n->kind != KNI_NODE_OP; k++)
-            for (int a = 0; a < p->values[kni_node_out(p, n)[k]].type.rank; a++)
-                if (kni_binds_axis(p, n, k, a)) add_bound(b, p->values[kni_node_out(p, n)[k]].type.dims[a]);
-        for (int k = 0; k < 2 && n->kind != KNI_NODE_OP; k++)
-            if (n->regions[k] >= 0) find_bound(p, n->regions[k], b);
+    kni_program_region *r = &p->regions[region];
+    bool good = n->kind != KNI_NODE_SIZE || add_bound(r, n->size);
+    for (int32_t k = 0; k < n->n_out && good; k++) {
+        const kni_type *t = &p->values[kni_node_out(p, n)[k]].type;
+        for (int a = 0; a < t->rank && good; a++)
+            if (kni_binds_axis(p, n, k, a)) good = add_bound(r, t->dims[a]);
     }
+    for (int k = 0; k < 2; k++) {
+        const kni_program_region *inside = n->regions[k] < 0 ? NULL : &p->regions[n->regions[k]];
+        for (int32_t i = 0; inside && i < inside->n_bound && good; i++) good = add_bound(r, inside->bound[i]);
+    }
+    return good ? KN_OK : no_memory();
+}
+
+static bool is_bound_inside(const kni_program *p, const kni_program_node *node, kn_dim d)
+{
+    for (int k = 0; k < 2; k++)
+        for (int32_t i = 0; node->regions[k] >= 0 && i < p->regions[node->regions[k]].n_bound; i++)
+            if (p->regions[node->regions[k]].bound[i] == d) return true;
+    return false;
 }
 
 /* What leaves a region has sizes that are known outside of it. */
 static kn_status check_sizes_seen(const kni_program *p, const kni_program_node *node, const char *name,
                                   const kni_type *types, int32_t n_types)
 {
-    bound_sizes bound;
-    bound.n = 0;
     for (int k = 0; k < 2; k++)
-        if (node->regions[k] >= 0) find_bound(p, node->regions[k], &bound);
-    if (bound.n == MOST_BOUND)
-        return kni_fail_op(KN_ERROR_UNSUPPORTED, name, "more than %d sizes are read inside", MOST_BOUND - 1);
-    for (int32_t i = 0; i < n_types && bound.n; i++) {
+        if (node->regions[k] >= 0 && p->regions[node->regions[k]].n_bound == MOST_BOUND)
+            return kni_fail_op(KN_ERROR_UNSUPPORTED, name, "more than %d sizes are read inside",
+                               MOST_BOUND - 1);
+    for (int32_t i = 0; i < n_types; i++) {
         kn_dim symbols[MOST_OPERANDS];
         int32_t n = 0;
         for (int a = 0; a < types[i].rank; a++)
             n = kni_dim_symbols(types[i].dims[a], symbols, n, MOST_OPERANDS);
-        for (int32_t k = 0; k < n * bound.n; k++)
-            if (symbols[k / bound.n] == bound.list[k % bound.n])
+        for (int32_t k = 0; k < n; k++)
+            if (is_bound_inside(p, node, symbols[k]))
                 return kni_fail_op(KN_ERROR_SHAPE, name,
                                    "result %d is %S, and %s is read inside: it is not known outside", i,
-                                   &types[i], kni_dim_name(symbols[k / bound.n]));
+                                   &types[i], kni_dim_name(symbols[k]));
     }
     return KN_OK;
 }
@@ -468,6 +476,7 @@ kn_status kni_build_control(kni_program *p, int32_t region, const kni_program_no
     if (s == KN_OK) s = check_sizes_seen(p, &node, name, types, n_out);
     kni_dims_enter(before);
     if (s == KN_OK) s = add_node(p, region, node, in, types, out);
+    if (s == KN_OK && region > 0) s = note_bound(p, region, &p->nodes[p->n_nodes - 1]);
     if (s == KN_OK && p->regions[region].depth < depth) p->regions[region].depth = depth;
     return s;
 }

@@ -23,6 +23,7 @@ void kni_region_free(kni_program_region *r)
     kni_free(r->nodes, (size_t)r->node_room * sizeof *r->nodes);
     kni_free(r->arguments, (size_t)r->argument_room * sizeof *r->arguments);
     kni_free(r->results, (size_t)r->result_room * sizeof *r->results);
+    kni_free(r->bound, (size_t)r->bound_room * sizeof *r->bound);
 }
 
 void kni_program_destroy(void *program)

@@ -80,6 +80,9 @@ typedef struct kni_program_region {
     int32_t parent; /* -1: the program, or a function */
     int32_t depth;  /* of the regions and calls inside it; at most KNI_PROGRAM_DEPTH */
     int32_t name;   /* of a function, in `names`; -1 */
+    /* Sizes that nodes bind in it and in what they hold or call, while it is built; none are noted of the program itself. */
+    kn_dim *bound;
+    int32_t n_bound, bound_room;
 } kni_program_region;
 
 typedef struct kni_program {

@@ -142,7 +142,7 @@ static kn_status start_values(kni_run *run, const kn_tensor *inputs, places how)
     kni_program *p = run->p;
     char number[KNI_RUN_NUMBER];
     for (int32_t i = 0; i < p->n_inputs; i++)
-        if (!inputs[i].bits)
+        if (p->inputs[i] >= 0 && !inputs[i].bits)
             return kni_fail(KN_ERROR_ARGUMENT, "kn_program_run: input '%s' is missing: KN_NONE was given",
                             kni_run_input_name(p, i, number));
     for (int32_t i = 0; i < p->n_values; i++) {

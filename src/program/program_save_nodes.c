@@ -138,7 +138,8 @@ static void put_op(kni_program_writing *w, const kni_program_node *n)
     const kn_op *row = n->row;
     if (kni_build_row(row->name) != row) {
         kni_write_failed(w, kni_fail(KN_ERROR_UNSUPPORTED,
-                                     "%s: '%s' is no op that a file can name: make it with kn_op_define, "
+                                     "%s: '%s' is no op that a file can name: derived gradients and kernels "
+                                     "without a name cannot be saved; make ops of yours with kn_op_define, "
                                      "kn_custom_op or kn_kernel_op",
                                      w->function, row->name));
         return;

@@ -290,7 +290,7 @@ static const char declarations[] =
     "    @_BAD_SIZE = 1,   /* a size is outside its bounds, or does not fit another */\n"
     "    @_BAD_INDEX = 2,  /* an index that data says is out of range */\n"
     "    @_BAD_NUMBER = 3, /* data that an op cannot compute with: a singular matrix */\n"
-    "    @_BAD_LOOP = 4    /* a loop has not ended after the most trips it may take, or too early */\n"
+    "    @_BAD_LOOP = 4    /* a loop has not ended after the most trips it may take */\n"
     "};\n";
 
 /* One text serves all types: a comparison may be known for some of them, and an argument unused. */

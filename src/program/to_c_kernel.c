@@ -181,7 +181,7 @@ static kni_ir *parse(const call *a)
         (void)kni_fail_op(KN_ERROR_INTERNAL, a->bound.node->row->name, "its kernel has no text");
         return NULL;
     }
-    kni_ir_parse_options options = {file, a->kernel->name, a->element, KN_F64, a->storage};
+    kni_ir_parse_options options = {file, a->kernel->name, a->element, KN_F64, a->storage, 0};
     return kni_ir_parse(text, bytes, &options);
 }
 

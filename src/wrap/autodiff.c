@@ -96,6 +96,9 @@ static kn_status execute_one(kn_backend *b, const kn_record *r)
         !any_float_output(r))
         return kni_forward(b, r);
     kni_saves saves = {0, 0};
+    /* A program that is being made sees records and not what stands for them. */
+    kni_lower_fn taped = kni_this_thread.context.capture ? NULL : kni_taped_of(row);
+    if (KNI_UNLIKELY(taped != NULL)) return kni_lower_record_by(r, b->device, taped);
     if (kni_gradient_of(row)) {
         kn_status s = kni_saves_of(r, needs, &saves);
         if (s) return s;

@@ -42,6 +42,7 @@ def array(folder, name, code, shape, *values):
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 ROWS = ["f32", "n", 2]
+UNREAD = ('"inputs": [{', '"inputs": [{"name": "u"}, {')  # an input that no op reads stands first
 BOTH = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 0]}, "outputs": ["y", "z"]')   # z is x
 WEIGHT = ('"results": [2]}, "outputs": ["y"]', '"results": [2, 1]}, "outputs": ["y", "z"]')  # z is w, which has no rows
 
@@ -115,6 +116,25 @@ def sequence(takes):
     return text(bytes([1 << 3, 8]) + field(7, graph) + field(8, bytes([2 << 3, 16])))
 
 
+def strings(*sizes):
+    """How many words each string of x has, of these sizes."""
+    def field(number, content):
+        content = content if isinstance(content, bytes) else content.encode()
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    def value(name, kind):
+        shape = b"".join(field(1, bytes([1 << 3, int(size)])) for size in sizes)
+        return field(1, name) + field(2, field(1, bytes([1 << 3, kind]) + field(2, shape)))
+
+    node = field(1, "x") + field(2, "t") + field(2, "y") + field(4, "StringSplit")
+    graph = field(1, node) + field(11, value("x", 8)) + field(12, value("y", 7))
+    def write(path):
+        text(bytes([1 << 3, 8]) + field(7, graph) + field(8, bytes([2 << 3, 20])))(path)
+        text(b"two w\xc3\xb6rds\r\none\n\n")(os.path.join(os.path.dirname(path), "words.txt"))
+        array(os.path.dirname(path), "flat.npy", "f", [2], -1.5, 2)
+    return write
+
+
 # What is written to the file, its name, the arguments, the exit status, and what the output has and has not.
 CASES = [
     (text(b"x,1\rz,2\r"), "old_mac.csv", "data {file}", 0, ["a CSV table: 1 samples", "i64 [2]", "2: x 1"], []),
@@ -168,6 +188,15 @@ CASES = [
     (sequence(False), "makes.onnx", "run {file} --input x={folder}/flat.npy --output s={folder}/s.npy", 1,
      ["is no tensor: it can be written to a file .pb"], []),
     (onnx("Abs"), "model.onnx", "run --test {folder}/nowhere", 1, ["there is no case below these folders", "0 passed, 0 failed"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --output y.npy", 2, ["--output takes NAME=FILE, not 'y.npy'"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --dim n=x", 2, ["--dim takes NAME=N, not 'n=x'"], []),
+    (onnx("Abs"), "model.onnx", "run {file} --output y={folder}/y.text", 1, ["y.text' cannot be written: a file is .npy, "], ["random"]),
+    (onnx("Abs"), "model.onnx", "import {file} --dump --output y", 0, ["outputs "], []),
+    (onnx("Abs"), "model.onnx", "import {file} --dump --output z", 1, ["no output called 'z'; it has y"], []),
+    (onnx("Abs"), "model.onnx", "import {file} --dump --value x={folder}/nothing.npy", 1, ["kiln import: ", "nothing.npy"], ["kiln run"]),
+    (strings("3"), "words.onnx", "run {file} --input x={folder}/words.txt", 0, ["y: i64 [3] 2 1 0\n"], []),
+    (strings("2", "2"), "words.onnx", "run {file} --input x={folder}/words.txt", 1, ["words.txt has 3 lines", "[2, 2]"], []),
+    (strings("3"), "words.onnx", "run {file} --input x={folder}/flat.npy", 1, ["takes strings: a file .txt with one to a line"], []),
     (onnx("Abs"), "model.onnx", "import {file} --dump --keep z", 1, ["no input called 'z'; it has x"], []),
     (text(b""), "none.txt", "run", 2, ["run needs a file: an ONNX model"], []),
     (text(b""), "none.txt", "ops --onnx", 0, ["ai.onnx ", "Conv ", "1+ ", "com.microsoft ", "ai.onnx.ml "], []),
@@ -202,8 +231,10 @@ CASES = [
     (program(), "p.safetensors", "run {file} --input z={folder}/x.npy", 1, ["no input called 'z'", "input x: f32 [n, 2]"], []),
     (program(), "p.safetensors", "run {file} --input x={folder}/x.npy --output z={folder}/z.npy", 1, ["no output called 'z'"], []),
     (program(), "p.safetensors", "run {file} --input x={folder}/nothing.npy", 1, ["nothing.npy"], []),
-    (program(), "p.safetensors", "run {file} --input x", 2, ["'x' makes no sense"], []),
-    (program(), "p.safetensors", "run {file} --batch 0", 2, ["'0' makes no sense"], []),
+    (program(), "p.safetensors", "run {file} --input x", 2, ["--input takes NAME=FILE, not 'x'"], []),
+    (program(), "p.safetensors", "run {file} --batch 0", 2, ["--batch takes a number of rows, not '0'"], []),
+    (program(UNREAD), "p.safetensors", "run {file} --input x={folder}/x.npy", 0, ["y: f32 [3, 2] 10 200 30 400 500 600"], []),
+    (program(UNREAD), "p.safetensors", "run {file} --input x={folder}/x.npy --batch 2", 0, ["y: f32 [3, 2] 10 200 30 400 500 600"], []),
     (program(BOTH), "p.safetensors", "run {file} --input x={folder}/x.npy --output y={folder}/b.safetensors --output z={folder}/./b.safetensors",
      0, [], ["y:", "z:"]),
     (program(BOTH), "p.safetensors", "inspect {folder}/b.safetensors", 0, ["y ", "z ", "[3, 2]"], []),

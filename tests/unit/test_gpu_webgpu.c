@@ -82,6 +82,55 @@ static void cuts_launches(kni_driver *d)
     w->port->limits.groups = most;
 }
 
+/* Asks again and again, as a page does with each turn. */
+static kn_status polled(kn_reading *r)
+{
+    bool ready = false;
+    kn_status s = KN_OK;
+    while (s == KN_OK && !ready) s = kn_read_ready(r, false, &ready);
+    return s;
+}
+
+/* The thread of a page may not wait: there only reading without waiting works. It gives values of any view, finds faults, and frees the
+   cells of all faults that were looked for, so that more launches than there are cells can report. */
+static void reads_without_waiting(kni_driver *d)
+{
+    enum { N = 1000 };
+    webgpu *w = kni_webgpu_of(d);
+    kn_device device = kn_device_open("webgpu:0");
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    static float seen[N], more[N];
+    kn_reading first, second;
+    w->port->waits = false;
+    kn_tensor x = kn_keep(kn_arange(0, N, 1, KN_F32)), table = kn_keep(kn_mul_scalar(x, 3));
+    CHECK_ERROR(kn_read(table, seen, sizeof seen), "the thread of a page must not wait");
+    CHECK(kn_read_async(table, seen, sizeof seen, &first) == KN_OK);
+    kn_tensor turned = kn_keep(kn_transpose(kn_reshape(x, KN_SHAPE(20, 50)), 0, 1));
+    CHECK(kn_read_async(turned, more, sizeof more, &second) == KN_OK);
+    CHECK(polled(&second) == KN_OK && more[1] == 50 && more[N - 1] == N - 1);
+    CHECK(polled(&first) == KN_OK && seen[1] == 3 && seen[N - 1] == 3 * (N - 1));
+    for (int step = 0; step < 100; step++) {
+        kn_tensor at = kn_keep(kn_full(KN_SHAPE(2), step, KN_I64));
+        kn_tensor rows = kn_keep(kn_index_select(table, 0, at));
+        CHECK(kn_read_async(rows, seen, 8, &first) == KN_OK && polled(&first) == KN_OK);
+        if (!CHECK(seen[0] == 3 * (float)step && seen[1] == 3 * (float)step)) break;
+    }
+    /* Two readings under way, a fault in what one of them reads. */
+    kn_tensor bad = kn_keep(kn_index_select(table, 0, kn_full(KN_SHAPE(2), N, KN_I64)));
+    kn_tensor good = kn_keep(kn_index_select(table, 0, kn_full(KN_SHAPE(2), 7, KN_I64)));
+    kn_tensor after = kn_keep(kn_add(bad, good));
+    CHECK(kn_read_async(good, seen, 8, &first) == KN_OK && kn_read_async(after, more, 8, &second) == KN_OK);
+    CHECK_ERROR(polled(&second), "index 1000 is out of range");
+    CHECK(polled(&first) == KN_OK && seen[1] == 21);
+    CHECK_ERROR(kn_read_async(bad, seen, 8, &first), "index 1000 is out of range");
+    w->port->waits = true;
+    CHECK(kn_read(good, seen, 8) == KN_OK && seen[0] == 21);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    kn_device_close(device);
+}
+
 static kn_status read_ones(void)
 {
     float values[4];
@@ -181,6 +230,7 @@ int main(void)
         allocates(g->driver);
         copies(g->driver);
         cuts_launches(g->driver);
+        reads_without_waiting(g->driver);
         tells_validation(g->driver);
         tells_refusals(g->driver);
         kn_device_use(NULL);

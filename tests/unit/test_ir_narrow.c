@@ -24,7 +24,7 @@ static kni_ir *parsed(const char *name, int element, int stored)
     const char *file;
     size_t bytes = 0;
     const char *text = kni_kernel_text(name, &bytes, &file);
-    kni_ir_parse_options options = {file, name, element, KN_F32, NULL};
+    kni_ir_parse_options options = {file, name, element, KN_F32, NULL, 0};
     kni_ir_signature signature;
     if (!text || !kni_ir_parse_signature(text, bytes, &options, &signature)) return NULL;
     for (int i = 0; i < signature.n_buffers; i++)

@@ -18,8 +18,12 @@ static void reference_kernels(void)
         const char *text = kni_kernel_text(name, &bytes, &file);
         CHECK(text && strlen(text) == bytes);
         for (int t = 0; t < 10; t++) {
-            kni_ir_parse_options options = {file, name, types[t % 5], t < 5 ? KN_F64 : KN_F32,
-                                            t < 5 ? NULL : halves};
+            kni_ir_parse_options options = {file,
+                                            name,
+                                            types[t % 5],
+                                            t < 5 ? KN_F64 : KN_F32,
+                                            t < 5 ? NULL : halves,
+                                            t % 2 ? KN_I32 : KN_I64};
             kni_ir *ir = kni_ir_parse(text, bytes, &options);
             if (!CHECK(ir != NULL)) printf("%s, element %d: %s\n", name, types[t % 5], kn_last_error());
             if (ir) CHECK(kni_ir_simplify(ir) == KN_OK && !strcmp(ir->name, name));
@@ -140,7 +144,7 @@ static void meaning_of_c(void)
     }
     x[3] = kni_from_bits_f64(0x7ff8000000000000u);
     for (int64_t i = 0; i < ITEMS; i++) meaning(i, x, at, y[0], z[0], n, by, steps);
-    kni_ir_parse_options options = {"meaning.kn", "meaning", KN_F64, KN_F64, NULL};
+    kni_ir_parse_options options = {"meaning.kn", "meaning", KN_F64, KN_F64, NULL, 0};
     kni_ir *ir = kni_ir_parse(meaning_text, strlen(meaning_text), &options);
     if (!CHECK(ir != NULL)) {
         printf("%s\n", kn_last_error());
@@ -175,7 +179,7 @@ static void meaning_of_c(void)
 
 static kni_ir *parsed(const char *text, int element)
 {
-    kni_ir_parse_options options = {"t.kn", NULL, element, KN_F64, NULL};
+    kni_ir_parse_options options = {"t.kn", NULL, element, KN_F64, NULL, 0};
     return kni_ir_parse(text, strlen(text), &options);
 }
 
@@ -436,7 +440,7 @@ static void hostile(void)
     const char *whole = kni_kernel_text(name, &bytes, &file);
     if (!CHECK(whole && bytes < sizeof text)) return;
     for (size_t n = 0; n < bytes; n += 37) {
-        kni_ir_parse_options options = {file, name, KN_F32, KN_F64, NULL};
+        kni_ir_parse_options options = {file, name, KN_F32, KN_F64, NULL, 0};
         kni_ir_free(kni_ir_parse(whole, n, &options));
         memcpy(text, whole, bytes);
         text[n] = "(){}[];,+-*/=<>&|!?:0a.\"\\\0"[n % 26];
@@ -454,7 +458,7 @@ static void without_memory(void)
     for (int n = 1; n < 200 && !ir; n++, failures++) {
         int64_t before = kn_memory_stats().bytes_now;
         kn_memory_fail_after(n);
-        kni_ir_parse_options options = {file, "matmul", KN_F32, KN_F64, NULL};
+        kni_ir_parse_options options = {file, "matmul", KN_F32, KN_F64, NULL, 0};
         ir = kni_ir_parse(text, bytes, &options);
         kn_memory_fail_after(0);
         if (!ir) CHECK(kn_memory_stats().bytes_now == before);

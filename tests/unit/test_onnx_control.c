@@ -91,6 +91,11 @@ static void test_loop(void)
     CHECK(run_loop(model, out) == KN_OK);
     CHECK_VALUES(out[0], 0, 8, 16);
     kn_onnx_free(model);
+    /* The body's condition ends a loop that was given none, too. */
+    model = open_loop("trips - x", 1000, true, 1, NULL);
+    CHECK(run_loop(model, out) == KN_OK);
+    CHECK_VALUES(out[0], 0, 4, 8);
+    kn_onnx_free(model);
 }
 
 static void test_no_trips(void)

@@ -54,6 +54,24 @@ static void test_sums_of_sizes(void)
     kn_onnx_free(model);
 }
 
+/* A slice from a place in the data to a fixed distance behind it is so long, and has to lie inside. */
+static void test_window(void)
+{
+    kn_onnx model = onnx_open(onnx_text_model(
+        "x f32[-1]; i i64[1]; one = i64[1] 1; two = i64[1] 2; s = Sub(i, one); e = Add(two, i); "
+        "y = Slice(x, s, e); > y",
+        17));
+    kn_program p = program_of(model);
+    kn_tensor x = floats((const float[]){0, 10, 20, 30, 40}, 5), y = KN_NONE;
+    kn_tensor inside = kn_keep(kn_full(KN_SHAPE(1), 2, KN_I64)),
+              outside = kn_keep(kn_full(KN_SHAPE(1), 4, KN_I64));
+    run_twice(p, (kn_tensor[]){x, inside}, 2, (double[]){10, 20, 30}, 3);
+    kn_status s = kn_program_run(p, (kn_tensor[]){x, outside}, 2, &y, 1);
+    CHECK(s == KN_ERROR_INDEX);
+    kn_program_free(p);
+    kn_onnx_free(model);
+}
+
 static void test_counts(void)
 {
     kn_onnx model = onnx_open(onnx_text_model("x f32[-1]; z = NonZero(x); y = Neg(z); > y", 17));
@@ -273,6 +291,7 @@ int main(void)
     if (!CHECK(mkdtemp(folder) != NULL)) return check_report();
     kn_scope scope = kn_scope_begin();
     test_sums_of_sizes();
+    test_window();
     test_counts();
     test_branches();
     test_sizes_inside();

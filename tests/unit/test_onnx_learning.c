@@ -1,5 +1,7 @@
 /* Operators of ai.onnx.ml: every comparison of trees with NaN, forests that are none, labels, and probabilities of support vectors. */
 #include "test_onnx_models.h"
+#include <kn/program.h>
+#include <string.h>
 
 static kn_onnx open_node(onnx_message node, int features, const char *output, int32_t type)
 {
@@ -116,6 +118,52 @@ static void test_labels(void)
     kn_onnx_free(model);
 }
 
+/* ---- what a program makes of classifiers */
+
+/* Two classes with strings as labels, and maps of these to scores, as skl2onnx writes them. */
+static onnx_message classifier(void)
+{
+    onnx_message g = {0}, linear = onnx_node("LinearClassifier", "x", "label scores"),
+                 zip = onnx_node("ZipMap", "scores", "maps");
+    onnx_attribute_floats(&linear, "coefficients", (const float[]){1, 2}, 2);
+    onnx_attribute_floats(&linear, "intercepts", (const float[]){0, 1}, 2);
+    onnx_attribute_words(&linear, "classlabels_strings", "red blue");
+    onnx_attribute_words(&zip, "classlabels_strings", "red blue");
+    onnx_put_text(&linear, 7, "ai.onnx.ml");
+    onnx_put_text(&zip, 7, "ai.onnx.ml");
+    onnx_graph_node(&g, linear);
+    onnx_graph_node(&g, zip);
+    onnx_graph_input(&g, onnx_float_value("x", ONNX_SIZES(-1, 1)));
+    onnx_graph_output(&g, onnx_value("label", onnx_type(STRING, NULL, -1)));
+    onnx_graph_output(&g, onnx_value("maps", (onnx_message){0}));
+    onnx_message m = onnx_model(g);
+    onnx_opset(&m, "ai.onnx.ml", 1);
+    return m;
+}
+
+/* Without the labels, which a program cannot give, it is a program, and ZipMap in it gives the scores themselves. */
+static void test_chosen_output(void)
+{
+    const char *maps = "maps", *none = "none";
+    kn_onnx model = onnx_open_with(classifier(), &(kn_onnx_args){.outputs = &maps, .n_outputs = 1});
+    CHECK(kn_onnx_outputs(model) == 1);
+    kn_tensor x = column((const float[]){3, -1}, 2, 1), y = KN_NONE;
+    kn_program p = kn_onnx_program(model, NULL);
+    if (CHECK(p != NULL) && CHECK(kn_program_run(p, &x, 1, &y, 1) == KN_OK)) {
+        CHECK(kn_size(y, 0) == 2 && kn_size(y, 1) == 2);
+        CHECK_VALUES(y, 0, 3, 7, -1, -1);
+    }
+    kn_program_free(p);
+    kn_onnx_free(model);
+    model = onnx_open_with(classifier(), NULL);
+    CHECK(kn_onnx_outputs(model) == 2 && !kn_onnx_program(model, NULL));
+    CHECK(strstr(kn_last_error(), "whose labels are strings") != NULL);
+    kn_onnx_free(model);
+    onnx_message m = classifier();
+    CHECK(!kn_onnx_load_memory(m.data, m.length, &(kn_onnx_args){.outputs = &none, .n_outputs = 1}));
+    CHECK(strstr(kn_last_error(), "no output called 'none'; it has label, maps") != NULL);
+}
+
 /* ---- support vectors */
 
 /* Three classes, whose pairs are almost sure. */
@@ -173,6 +221,7 @@ int main(void)
     test_repeated_weights();
     test_wrong_trees();
     test_labels();
+    test_chosen_output();
     test_machine();
     kn_shutdown();
     onnx_free_kept();

@@ -259,6 +259,34 @@ static void test_further_operators(void)
     kn_onnx_free(model);
 }
 
+/* The expression "." alone is any character for a Tokenizer, the end of a line too; in a longer one it is not. */
+static void test_token_of_any_character(void)
+{
+    static const struct {
+        const char *expression;
+        int64_t tokens;
+    } rows[] = {{".", 3}, {"a.", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        onnx_message g = {0}, words = onnx_tensor_head("x", STRING, ONNX_SIZES(1));
+        onnx_message split = onnx_node("Tokenizer", "x", "tokens"), shape = onnx_node("Shape", "tokens", "y");
+        onnx_put_text(&words, 6, "a\nb");
+        onnx_put_text(&split, 7, "com.microsoft");
+        onnx_attribute_int(&split, "mark", 0);
+        onnx_attribute_int(&split, "mincharnum", 1);
+        onnx_attribute_text(&split, "pad_value", "#");
+        onnx_attribute_text(&split, "tokenexp", rows[i].expression);
+        onnx_graph_tensor(&g, words);
+        onnx_graph_node(&g, split);
+        onnx_graph_node(&g, shape);
+        onnx_graph_output(&g, onnx_value("y", onnx_type(INT64, NULL, -1)));
+        onnx_message m = onnx_model(g);
+        onnx_opset(&m, "com.microsoft", 1);
+        kn_onnx model = onnx_open(m);
+        CHECK_VALUES(onnx_give(model, NULL, 0), 0, 1, (double)rows[i].tokens);
+        kn_onnx_free(model);
+    }
+}
+
 /* Weights belong to sequences, not to places of the output. */
 static void test_word_counts(void)
 {
@@ -287,6 +315,7 @@ int main(void)
     test_operators();
     test_numbers_for_strings();
     test_further_operators();
+    test_token_of_any_character();
     test_word_counts();
     kn_shutdown();
     onnx_free_kept();

@@ -425,6 +425,31 @@ static void calls_have_a_depth(void)
     kn_builder_free(b);
 }
 
+/* Each function calls the one before it twice, and the first one reads a size: 2^60 calls, which no builder may walk. */
+static void calls_are_not_walked(void)
+{
+    enum { LEVELS = 60 };
+    kn_builder b = kn_builder_new();
+    value x = kn_builder_input(b, "x", KN_F32, "n"), count = kn_builder_input(b, "count", KN_I64, ""), y;
+    value like[2] = {x, count}, inside[2];
+    kn_status s = KN_OK;
+    for (int level = 0; level < LEVELS && s == KN_OK; level++) {
+        char name[8], before[8];
+        snprintf(name, sizeof name, "f%d", level);
+        snprintf(before, sizeof before, "f%d", level - 1);
+        kn_builder_function(b, name, like, 2, inside);
+        y = inside[0];
+        if (!level) s = kn_builder_read_size(b, "read", inside[1], 0, 9);
+        for (int k = 0; k < 2 && level && s == KN_OK; k++)
+            s = kn_builder_call(b, before, (value[]){y, inside[1]}, 2, &y, 1);
+        if (s == KN_OK) s = kn_builder_end(b, &y, 1, NULL, 0);
+    }
+    kn_program p = s ? NULL : kn_builder_finish(b, &x, NULL, 1);
+    if (!CHECK(p != NULL)) printf("  %s\n", kn_last_error());
+    kn_builder_free(b);
+    kn_program_free(p);
+}
+
 /* A key of all 64 bits is no expression of sizes. */
 static void random_numbers_with_any_seed(void)
 {
@@ -498,6 +523,7 @@ int main(void)
     long_shapes_are_told();
     values_have_names();
     calls_have_a_depth();
+    calls_are_not_walked();
     random_numbers_with_any_seed();
     long_traces_take_their_time();
     CHECK(kn_shutdown() == 0);

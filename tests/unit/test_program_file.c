@@ -685,6 +685,27 @@ static void mistakes_are_told(void)
     kn_program_free(p);
 }
 
+/* The gradient of a square is derived: it is no op of the table. The trace runs. */
+static void derived_gradients_are_refused(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(kn_device_open("autodiff(cpu)"));
+    kn_tensor x = kn_require_grad(kn_full(KN_SHAPE(2), 3, KN_F32)), y;
+    kn_grads grads = NULL;
+    void *data;
+    size_t bytes;
+    CHECK(kn_program_begin(NULL) == KN_OK);
+    CHECK(kn_backward(kn_sum(kn_square(x), KN_AXES_ALL, false), &grads) == KN_OK);
+    y = kn_grads_get(grads, x);
+    kn_program p = kn_program_end(&x, 1, &y, 1);
+    CHECK(p && kn_program_run(p, &x, 1, &y, 1) == KN_OK && kn_item(kn_sum(y, KN_AXES_ALL, false)) == 12);
+    CHECK_ERROR(kn_program_save_memory(p, &data, &bytes, NULL), "derived gradients");
+    kn_program_free(p);
+    kn_grads_free(grads);
+    kn_device_use(NULL);
+    kn_scope_end(scope, KN_NONE);
+}
+
 static void files_are_written_and_mapped(void)
 {
     char path[64];
@@ -760,6 +781,7 @@ int main(int count, char **arguments)
     depth_is_bounded();
     memory_may_end();
     mistakes_are_told();
+    derived_gradients_are_refused();
     files_are_written_and_mapped();
     kn_scope_end(scope, KN_NONE);
     CHECK(kn_shutdown() == 0);

@@ -169,7 +169,8 @@ static kn_status leaf_limits(kn_backend *b, kn_limits *limits)
     limits->max_inputs = 32;
     limits->max_outputs = 16;
     limits->takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE |
-                    KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS;
+                    KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS | KNI_TAKES_SEVERAL |
+                    KNI_TAKES_MAPS;
     return KN_OK;
 }
 

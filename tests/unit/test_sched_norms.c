@@ -164,6 +164,76 @@ static void joined(int64_t outer, int64_t channels, int64_t inner, int launches)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* A block of a residual network: the norm, what is added to it and the bound are one group forward, and so are the bound's
+   gradient, the norm's and what moves the running average. */
+static void block_under_fusion(int64_t outer, int64_t channels, int64_t inner, int forward, int backward)
+{
+    kn_device devices[2] = {kn_device_open("autodiff(cpu)"), kn_device_open("autodiff(fusion(leaf))")};
+    static double want[4][64], got[4][64];
+    leaf_target.processors = 16;
+    for (int side = 0; side < 2; side++) {
+        kn_scope scope = kn_scope_begin();
+        kn_device_use(devices[side]);
+        kn_shape shape = KN_SHAPE(outer, channels, inner);
+        kn_tensor place = kn_reshape(kn_arange(0, (double)(outer * channels * inner), 1, KN_F32), shape);
+        kn_tensor x = kn_require_grad(kn_keep(kn_sin(place))), r = kn_require_grad(kn_keep(kn_cos(x)));
+        kn_tensor w = kn_require_grad(kn_arange(1, (double)channels + 1, 1, KN_F32));
+        kn_tensor running = kn_keep(kn_zeros(KN_SHAPE(channels), KN_F32));
+        CHECK(kn_sync(NULL) == KN_OK);
+        leaf_groups = leaf_refused = leaf_launched = 0;
+        kn_batch_norm_result b = kn_batch_norm_train(x, w, KN_NONE, 1e-5);
+        kn_tensor y = kn_keep(kn_relu(kn_add(b.y, r)));
+        running = kn_keep(kn_lerp(running, kn_detach(b.mean), kn_scalar(0.25, KN_F32)));
+        CHECK(kn_sync(NULL) == KN_OK);
+        if (side && !(CHECK(leaf_groups == 1 && leaf_refused == 0) && CHECK(leaf_launched == forward)))
+            printf("%d groups, %d launches forward\n", leaf_groups, leaf_launched);
+        kn_tensor dy = kn_keep(kn_cos(kn_mul_scalar(y, 3))), wrt[3] = {x, r, w}, grads[3];
+        CHECK(kn_sync(NULL) == KN_OK);
+        leaf_groups = leaf_refused = leaf_launched = 0;
+        CHECK(kn_grad(&y, &dy, 1, wrt, 3, 0, grads) == KN_OK);
+        CHECK(kn_sync(NULL) == KN_OK);
+        if (side && !(CHECK(leaf_groups == 1 && leaf_refused == 0) && CHECK(leaf_launched == backward)))
+            printf("%d groups, %d launches backward\n", leaf_groups, leaf_launched);
+        kn_tensor results[4] = {running, grads[0], grads[1], grads[2]};
+        for (int i = 0; i < 4; i++) {
+            kn_tensor few = i == 0 || i == 3 ? results[i] : kn_sum(results[i], KN_AXES(2), false);
+            few = kn_keep(kn_flatten(few, 0, -1));
+            int64_t n = kn_count(few);
+            double(*into)[64] = side ? got : want;
+            CHECK(n <= 64 && kn_read_as(few, KN_F64, into[i], (size_t)n * 8) == KN_OK);
+            for (int64_t k = 0; side && k < n; k++)
+                if (!CHECK(fabs(got[i][k] - want[i][k]) <= 2e-4 * fmax(1, fabs(want[i][k]))))
+                    printf("result %d: %g, not %g\n", i, got[i][k], want[i][k]);
+        }
+        kn_scope_end(scope, KN_NONE);
+    }
+    kn_device_use(NULL);
+}
+
+/* In evaluation a norm is a map of channels: it joins elementwise records. */
+static void evaluation_under_fusion(void)
+{
+    kn_device devices[2] = {kn_device_open("cpu"), kn_device_open("fusion(leaf)")};
+    static double want[2 * 6 * 50], got[2 * 6 * 50];
+    for (int side = 0; side < 2; side++) {
+        kn_scope scope = kn_scope_begin();
+        kn_device_use(devices[side]);
+        kn_tensor x = kn_keep(kn_reshape(kn_arange(0, 600, 1, KN_F32), KN_SHAPE(2, 6, 5, 10)));
+        kn_tensor c = kn_keep(kn_arange(1, 7, 1, KN_F32)), mean = kn_keep(kn_sin(c)),
+                  bias = kn_keep(kn_neg(c));
+        CHECK(kn_sync(NULL) == KN_OK);
+        leaf_groups = leaf_refused = leaf_launched = 0;
+        kn_tensor y = kn_batch_norm(kn_sin(x), mean, c, c, bias, 1e-5);
+        y = kn_keep(kn_relu(kn_add(y, kn_cos(x))));
+        CHECK(kn_read_as(y, KN_F64, side ? got : want, sizeof want) == KN_OK);
+        if (side && !CHECK(leaf_launched == 1)) printf("%d launches in evaluation\n", leaf_launched);
+        kn_scope_end(scope, KN_NONE);
+    }
+    for (int i = 0; i < 600; i++)
+        if (!CHECK(near(got[i], want[i], 1e-5))) break;
+    kn_device_use(NULL);
+}
+
 int main(void)
 {
     kn_backend_register("leaf", leaf_open);
@@ -180,5 +250,8 @@ int main(void)
     keeps_specials();
     joined(4, 5, 40, 1);
     joined(2, 3, 30000, 2);
+    block_under_fusion(4, 5, 40, 1, 1);
+    block_under_fusion(2, 3, 30000, 2, 2);
+    evaluation_under_fusion();
     return check_report();
 }

@@ -230,6 +230,30 @@ await facts.check('kernels: one runs on WebGPU, and its WGSL is shown', async ()
   await close(page);
 });
 
+await facts.check('webgpu: the thread of a page computes on it and reads without waiting', async () => {
+  const page = await open('playground.html');
+  const got = await page.evaluate(async () => {
+    const { kiln } = await import('./kiln/src/kiln.js');
+    const kn = await kiln({ threads: 2, device: 'autodiff(fusion(webgpu:0))' });
+    const x = kn.tensor([[1, 2], [3, 4]]);
+    const [sum, turned] = await Promise.all([kn.add(x, x).array(), kn.permute(x, { axes: [1, 0] }).array()]);
+    const table = kn.tensor([10, 20, 30]);
+    let last;
+    for (let i = 0; i < 80; i++) last = await kn.gather(table, kn.tensor(new BigInt64Array([BigInt(i % 3)])), { axis: 0 }).array();
+    const outside = kn.gather(table, kn.tensor(new BigInt64Array([5n])), { axis: 0 });
+    const refused = await outside.array().then(() => 'read', (error) => error.message);
+    const after = await kn.mul(x, x).array();
+    kn.end?.();
+    return { sum, turned, last, refused, after };
+  });
+  assert.deepEqual(got.sum, [[2, 4], [6, 8]]);
+  assert.deepEqual(got.turned, [[1, 3], [2, 4]]);
+  assert.deepEqual(got.last, [20]);
+  assert.match(got.refused, /index 5 is out of range/);
+  assert.deepEqual(got.after, [[1, 4], [9, 16]]);
+  await close(page);
+});
+
 await facts.check('kernels: one that does not end is stopped, and the page goes on', async () => {
   const page = await open('playground.html');
   await becomes(page, 'status', /It is right/);

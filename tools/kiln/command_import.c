@@ -16,8 +16,8 @@ enum { MOST = 256 };
 typedef struct job {
     const char *path, *folder, *name;
     bindings values, dims;
-    const char *kept[MOST];
-    int n_kept;
+    const char *kept[MOST], *outputs[MOST];
+    int n_kept, n_outputs;
     bool standalone, blob, embed, fold, no_simplify, dump, save;
     kn_onnx_size sizes[MOST];
     kn_onnx_given given[MOST];
@@ -82,7 +82,8 @@ static int read_values(job *j)
             j->given[i].value = kn_keep(kn_onnx_value_as_tensor(value));
             kn_onnx_value_free(value);
         } else {
-            j->given[i].value = kn_keep(kiln_read_tensor(b));
+            j->given[i].value = kn_keep(kiln_read_tensor("kiln import", b));
+            if (!kn_ok(j->given[i].value)) return 1;
         }
         if (!j->given[i].input || !kn_ok(j->given[i].value)) return failed();
     }
@@ -175,7 +176,9 @@ static kn_program read_program(job *j)
     if (is_program(j->path)) return kn_program_load(j->path, NULL);
     kn_onnx_args load = {.no_simplify = j->no_simplify,
                          .keep_weights = !j->standalone && !j->fold,
-                         .keep_stored = j->standalone && !j->fold};
+                         .keep_stored = j->standalone && !j->fold,
+                         .outputs = j->outputs,
+                         .n_outputs = j->n_outputs};
     kn_onnx model = kn_onnx_load(j->path, &load);
     if (!model) return NULL;
     kn_onnx_program_args args = {j->sizes,       j->dims.n, j->given, j->values.n,
@@ -260,6 +263,9 @@ static int read_options(job *j, int count, char **arguments)
         else if (kiln_option_value(count, arguments, &i, "--keep", &text, &bad)) {
             bad = bad || j->n_kept == MOST;
             if (!bad) j->kept[j->n_kept++] = text;
+        } else if (kiln_option_value(count, arguments, &i, "--output", &text, &bad)) {
+            bad = bad || j->n_outputs == MOST;
+            if (!bad) j->outputs[j->n_outputs++] = text;
         } else if (kiln_option_value(count, arguments, &i, "--name", &j->name, &bad) ||
                    kiln_option_value(count, arguments, &i, "-o", &j->folder, &bad))
             ;

@@ -40,7 +40,7 @@ static int read_inputs(job *j)
                     port->name, port->name);
             return list_inputs(j);
         }
-        kn_tensor t = kiln_read_tensor(b);
+        kn_tensor t = kiln_read_tensor("kiln run", b);
         if (!kn_ok(t)) return 1;
         if (port->dtype && kn_dtype_of(t) != port->dtype && !j->cast) {
             fprintf(stderr, "kiln run: %s is %s, the input '%s' %s; --cast converts it\n", b->file,
@@ -101,9 +101,18 @@ static kn_status run_part(job *j, int64_t rows, int64_t from, int64_t to, kn_ten
     return s;
 }
 
+/* The first input that an op reads; 0 where there is none. */
+static int32_t first_read(const job *j)
+{
+    for (int32_t i = 0; i < j->n_in; i++)
+        if (j->in_ports[i].dtype) return i;
+    return 0;
+}
+
 static int run_parts(job *j)
 {
-    int64_t rows = j->n_in && kn_ok(j->in[0]) && kn_rank(j->in[0]) > 0 ? kn_size(j->in[0], 0) : 0;
+    const int32_t first = first_read(j);
+    int64_t rows = j->n_in && kn_ok(j->in[first]) && kn_rank(j->in[first]) > 0 ? kn_size(j->in[first], 0) : 0;
     if (j->batch > rows) j->batch = rows;
     int64_t n = rows ? (rows - 1) / j->batch + 1 : 0;
     kn_tensor *parts = calloc((size_t)(n * j->n_out) + 1, sizeof *parts), out[MOST];
@@ -114,7 +123,7 @@ static int run_parts(job *j)
         if (run_part(j, rows, from, to, out)) code = kiln_run_failed();
         for (int32_t k = 0; k < j->n_out && !code && n > 1; k++)
             if (kn_rank(out[k]) < 1 || kn_size(out[k], 0) != to - from ||
-                (has_fixed_rows(&j->out_ports[k]) && !has_fixed_rows(&j->in_ports[0]))) {
+                (has_fixed_rows(&j->out_ports[k]) && !has_fixed_rows(&j->in_ports[first]))) {
                 fprintf(stderr,
                         "kiln run: --batch cannot cut this program: output '%s' has no row for each row of "
                         "the first input\n",
@@ -124,9 +133,8 @@ static int run_parts(job *j)
         for (int32_t k = 0; k < j->n_out && !code; k++) parts[k * n + i] = out[k];
     }
     for (int32_t k = 0; k < j->n_out && !code; k++) {
-        kn_tensor first = parts[k * n];
-        j->out[k] = kn_keep(kn_rank(first) > 0 ? kn_concat(parts + k * n, (int32_t)n, 0)
-                                               : kn_stack(parts + k * n, (int32_t)n, 0));
+        j->out[k] = kn_keep(kn_rank(parts[k * n]) > 0 ? kn_concat(parts + k * n, (int32_t)n, 0)
+                                                      : kn_stack(parts + k * n, (int32_t)n, 0));
         if (!kn_ok(j->out[k])) code = kiln_run_failed();
     }
     free(parts);
@@ -146,7 +154,7 @@ static int run_program(job *j)
 /* How often the largest value of a row is at its label. */
 static int compare(const kn_program_port *port, const binding *b, kn_tensor t)
 {
-    kn_tensor labels = kiln_read_tensor(b);
+    kn_tensor labels = kiln_read_tensor("kiln run", b);
     if (!kn_ok(labels)) return 1;
     if (kn_rank(t) < 1 || kn_size(t, -1) < 1 || kn_count(labels) != kn_count(t) / kn_size(t, -1)) {
         fprintf(stderr, "kiln run: %s has %lld labels, which are not one for each row of '%s'\n", b->file,
@@ -250,9 +258,7 @@ static int read_options(job *j, int count, char **arguments)
                                     arguments[i]);
         else
             j->path = arguments[i];
-        if (bad)
-            return kiln_usage_error("%s: '%s' makes no sense here", arguments[i - (text != NULL)],
-                                    text ? text : "");
+        if (bad) return kiln_option_error(arguments[i - (text != NULL)], text);
     }
     return j->path ? 0
                    : kiln_usage_error(

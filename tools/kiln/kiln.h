@@ -27,6 +27,8 @@ int kiln_command_data(int count, char **arguments);
 
 /* Says what is wrong with the arguments and how to get help; returns 2. */
 int kiln_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* An option whose value (NULL: there is none) is not of its form. */
+int kiln_option_error(const char *option, const char *text);
 
 /* True when arguments[*i] is the option `name`. */
 bool kiln_option(char **arguments, int i, const char *name);

@@ -54,7 +54,8 @@ static const char usage[] =
     "  kiln run MODEL.onnx            run an ONNX model; without any --input all inputs are random\n"
     "      --input, --output, --device, --cast as above; --input takes ONNX's own .pb files, too, and for an "
     "input\n"
-    "                                 that is an image .png and .jpg files: resized, floats are 0 to 1\n"
+    "                                 that is an image .png and .jpg files: resized, floats are 0 to 1; for\n"
+    "                                 strings .txt files with one to a line\n"
     "      --mean M, --std S          (x - M) / S of floats of images; one number, or one a channel: "
     "0.5,0.4,0.4\n"
     "      --random                   inputs that are not given are random, though others are\n"
@@ -79,6 +80,7 @@ static const char usage[] =
     "      --dim NAME=N, NAME=LO..HI  a size that the model leaves open; INPUT.AXIS names one without a "
     "name\n"
     "      --value INPUT=FILE         an input that has this value for ever\n"
+    "      --output NAME              this output alone; several, in this order\n"
     "      --keep INPUT               an input that may be left out is one of the program all the same\n"
     "      --fold                     what depends on weights alone is computed now: faster, and not for "
     "training\n"
@@ -155,6 +157,18 @@ static const command commands[] = {{"info", kiln_command_info},
                                    {"-h", show_help},
                                    {"--version", show_version},
                                    {"-V", show_version}};
+
+int kiln_option_error(const char *option, const char *text)
+{
+    static const char *const forms[][2] = {{"--input", "NAME=FILE"},        {"--output", "NAME=FILE"},
+                                           {"--labels", "NAME=FILE"},       {"--dim", "NAME=N"},
+                                           {"--seed", "a number from 0"},   {"--repeat", "a number of runs"},
+                                           {"--batch", "a number of rows"}, {"--device", "a device"}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (!strcmp(forms[i][0], option) && text)
+            return kiln_usage_error("%s takes %s, not '%s'", option, forms[i][1], text);
+    return kiln_usage_error("%s: '%s' makes no sense here", option, text ? text : "");
+}
 
 int kiln_usage_error(const char *format, ...)
 {

@@ -69,7 +69,13 @@ bool kiln_read_size(bindings *list, const char *text, kn_onnx_size *size, char *
     return read_range(b->file, &size->low, &size->high);
 }
 
-kn_tensor kiln_read_tensor(const binding *b)
+static kn_tensor none_read(const char *command)
+{
+    fprintf(stderr, "%s: %s\n", command, kn_last_error());
+    return KN_NONE;
+}
+
+kn_tensor kiln_read_tensor(const char *command, const binding *b)
 {
     char path[4096], name[256];
     const char *colon = strrchr(b->file, ':');
@@ -77,14 +83,14 @@ kn_tensor kiln_read_tensor(const binding *b)
     snprintf(path, sizeof path, "%.*s", (int)(entry ? colon - b->file : (long)strlen(b->file)), b->file);
     snprintf(name, sizeof name, "%.*s", entry ? 255 : (int)b->length, entry ? colon + 1 : b->name);
     kn_store store = kn_store_open(path, NULL);
-    if (!store) return kiln_run_failed(), KN_NONE;
+    if (!store) return none_read(command);
     int64_t index = !entry && kn_store_count(store) == 1 ? 0 : kn_store_find(store, name);
     kn_tensor t = index < 0 ? KN_NONE : kn_store_tensor(store, index);
     if (index < 0)
-        fprintf(stderr, "kiln run: %s holds %lld tensors, none called '%s'; write %.*s=%s:ENTRY\n", path,
+        fprintf(stderr, "%s: %s holds %lld tensors, none called '%s'; write %.*s=%s:ENTRY\n", command, path,
                 (long long)kn_store_count(store), name, (int)b->length, b->name, path);
     else if (!kn_ok(t))
-        t = (kiln_run_failed(), KN_NONE);
+        t = none_read(command);
     kn_store_close(store);
     return t;
 }
@@ -126,6 +132,24 @@ static int write_file(const binding *const *to, const char *const *names, const 
     if (s == KN_OK) s = kn_state_write(state, to[first]->file, KN_STORE_AUTO);
     kn_state_free(state);
     return s ? kiln_run_failed() : 0;
+}
+
+bool kiln_can_write(const bindings *files, const char *more)
+{
+    const char *const endings[] = {".npy", ".npz", ".safetensors", more};
+    for (int i = 0; i < files->n; i++) {
+        bool good = false;
+        size_t n = strlen(files->of[i].file);
+        for (size_t k = 0; k < sizeof endings / sizeof *endings && !good; k++) {
+            size_t m = endings[k] ? strlen(endings[k]) : n;
+            good = n > m && !strcmp(files->of[i].file + n - m, endings[k]);
+        }
+        if (good) continue;
+        fprintf(stderr, "kiln run: '%s' cannot be written: a file is .npy, .npz, .safetensors%s%s\n",
+                files->of[i].file, more ? " or " : "", more ? more : "");
+        return false;
+    }
+    return true;
 }
 
 int kiln_write_files(const binding *const *to, const char *const *names, const kn_tensor *tensors, int32_t n)

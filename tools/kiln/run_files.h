@@ -27,8 +27,10 @@ bool kiln_bind(bindings *list, const char *text);
 bool kiln_read_size(bindings *list, const char *text, kn_onnx_size *size, char **name);
 /* The binding of a name, marked as used; NULL: there is none. */
 binding *kiln_bound(bindings *list, const char *name);
-/* FILE or FILE:ENTRY; without one the only tensor, or the one of the name. KN_NONE with the failure printed. */
-kn_tensor kiln_read_tensor(const binding *b);
+/* FILE or FILE:ENTRY; without one the only tensor, or the one of the name. KN_NONE with the failure printed, after the command. */
+kn_tensor kiln_read_tensor(const char *command, const binding *b);
+/* Whether the ending of each file says what is written; prints the first that says nothing. `more`: endings beside those of tensors. */
+bool kiln_can_write(const bindings *files, const char *more);
 /* Writes each tensor that has a binding to its file, those with the same file into one; 0, or 1 with the failure printed. */
 int kiln_write_files(const binding *const *to, const char *const *names, const kn_tensor *tensors, int32_t n);
 /* Writes any value as ONNX's own message (.pb); 0, or 1 with the failure printed. */

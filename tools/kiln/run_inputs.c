@@ -2,6 +2,7 @@
 #define KN_NO_SITES 1
 #include "run_inputs.h"
 #include "kiln.h"
+#include <errno.h>
 #include <kn.h>
 #include <kn/data.h>
 #include <kn/store.h>
@@ -225,6 +226,72 @@ static kn_onnx_value read_picture(value_source *from, const kn_onnx_port *port, 
     return value;
 }
 
+/* ---- strings */
+
+/* A file with a 0 behind it; NULL with the failure printed. */
+static char *read_text(const char *path)
+{
+    size_t length = 0, room = 1 << 16;
+    FILE *file = fopen(path, "rb");
+    if (!file) return fprintf(stderr, "kiln run: cannot open '%s': %s\n", path, strerror(errno)), NULL;
+    char *text = malloc(room);
+    for (size_t got = 1; text && got;) {
+        got = fread(text + length, 1, room - 1 - length, file);
+        length += got;
+        char *more = length + 1 == room ? realloc(text, room *= 2) : text;
+        if (!more) free(text);
+        text = more;
+    }
+    if (text && ferror(file)) {
+        free(text);
+        text = NULL;
+    }
+    fclose(file);
+    if (!text) return fprintf(stderr, "kiln run: cannot read '%s'\n", path), NULL;
+    text[length] = 0;
+    return text;
+}
+
+/* Lines become texts where they lie; the last needs no end. */
+static const char **lines_of(char *text, int64_t *n)
+{
+    int64_t room = 1;
+    for (const char *at = text; *at; at++) room += *at == '\n';
+    const char **lines = calloc((size_t)room, sizeof *lines);
+    for (char *at = text; lines && *at;) {
+        char *end = at + strcspn(at, "\n"), *next = end + (*end == '\n');
+        if (end > at && end[-1] == '\r') end--;
+        *end = 0;
+        lines[(*n)++] = at;
+        at = next;
+    }
+    return lines;
+}
+
+/* A text file has one string to a line; rows of an input with a fixed number of columns follow each other. */
+static kn_onnx_value read_texts(const kn_onnx_port *port, const binding *b)
+{
+    int64_t n = 0;
+    char *text = ends_with(b->file, ".txt") ? read_text(b->file) : NULL;
+    if (!ends_with(b->file, ".txt"))
+        fprintf(stderr,
+                "kiln run: the input '%s' takes strings: a file .txt with one to a line, or ONNX's own .pb\n",
+                port->name);
+    const char **lines = text ? lines_of(text, &n) : NULL;
+    int64_t columns = port->rank == 2 && port->sizes[1] > 0 ? port->sizes[1] : 1;
+    kn_shape shape = port->rank == 2 ? KN_SHAPE(n / columns, columns) : KN_SHAPE(n);
+    if (port->rank == 0) shape.rank = 0;
+    kn_onnx_value value = NULL;
+    if (lines && (port->rank > 2 || n % columns || (port->rank == 0 && n != 1)))
+        fprintf(stderr, "kiln run: %s has %lld lines, and the input '%s' is %s [%s]\n", b->file, (long long)n,
+                port->name, port->type, port->shape);
+    else if (lines && !(value = kn_onnx_value_strings(lines, NULL, shape)))
+        kiln_run_failed();
+    free(lines);
+    free(text);
+    return value;
+}
+
 /* ---- files */
 
 kn_onnx_value kiln_read_value(value_source *from, const kn_onnx_port *port, const binding *b)
@@ -236,7 +303,8 @@ kn_onnx_value kiln_read_value(value_source *from, const kn_onnx_port *port, cons
         if (!value) kiln_run_failed();
         return value;
     }
-    kn_tensor t = kn_keep(kiln_read_tensor(b));
+    if (port->kind == KN_ONNX_STRINGS) return read_texts(port, b);
+    kn_tensor t = kn_keep(kiln_read_tensor("kiln run", b));
     if (!kn_ok(t)) return NULL;
     bool other = port->kind == KN_ONNX_TENSOR && port->dtype && kn_dtype_of(t) != port->dtype;
     if (other && !from->cast) {

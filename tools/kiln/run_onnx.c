@@ -278,6 +278,7 @@ static int execute(job *j)
     if (!j->model) return kiln_run_failed();
     int code = describe(j);
     if (!code && j->dump) code = kiln_print_nodes(j->model);
+    if (!code && !kiln_can_write(&j->outputs, ".pb")) code = 1;
     if (!code) code = make_inputs(j);
     if (!code) code = run_model(j);
     if (!code) code = give_outputs(j);
@@ -334,9 +335,7 @@ static int read_options(job *j, int count, char **arguments)
                 arguments[i]);
         else
             j->path = arguments[i];
-        if (bad)
-            return kiln_usage_error("%s: '%s' makes no sense here", arguments[i - (text != NULL)],
-                                    text ? text : "");
+        if (bad) return kiln_option_error(arguments[i - (text != NULL)], text);
     }
     return 0;
 }

@@ -507,7 +507,7 @@ export declare class Ops {
   /** m = mix(m, g), d = mix(d, g - g'), v = mix(v, (g + beta2 (g - g'))^2), p - (lr1 m + lr2 d) / sqrt(v) */
   adanUpdate(param: Operand, gradient: Operand, m: Operand, d: Operand, v: Operand, previous: Operand, scale?: Operand, attributes?: { lr?: number; beta1?: number; beta2?: number; beta3?: number; eps?: number; weightDecay?: number; step?: number | boolean | bigint; noProx?: number | boolean | bigint }): [Tensor, Tensor, Tensor, Tensor, Tensor];
   /** max over windows of the last axes, and where it was */
-  maxPool(x: Operand, attributes?: { axes?: number | boolean | bigint; window?: number[]; stride?: number[]; padding?: number[]; paddingEnd?: number[]; dilation?: number[]; ceilMode?: number | boolean | bigint; excludePadding?: number | boolean | bigint; divisor?: number | boolean | bigint; size?: number[] }): [Tensor, Tensor];
+  maxPool(x: Operand, attributes?: { axes?: number | boolean | bigint; window?: number[]; stride?: number[]; padding?: number[]; paddingEnd?: number[]; dilation?: number[]; ceilMode?: number | boolean | bigint; excludePadding?: number | boolean | bigint; divisor?: number | boolean | bigint; size?: number[]; places?: number | boolean | bigint }): [Tensor, Tensor];
   /** mean over windows of the last axes */
   avgPool(x: Operand, attributes?: { axes?: number | boolean | bigint; window?: number[]; stride?: number[]; padding?: number[]; paddingEnd?: number[]; dilation?: number[]; ceilMode?: number | boolean | bigint; excludePadding?: number | boolean | bigint; divisor?: number | boolean | bigint; size?: number[] }): Tensor;
   /** shares dy out over the windows of avg_pool */
@@ -528,6 +528,10 @@ export declare class Ops {
   im2col(x: Operand, attributes?: { axes?: number | boolean | bigint; window?: number[]; stride?: number[]; padding?: number[]; paddingEnd?: number[]; dilation?: number[]; ceilMode?: number | boolean | bigint; excludePadding?: number | boolean | bigint; divisor?: number | boolean | bigint; size?: number[] }): Tensor;
   /** y[n, c, p stride + k dilation - padding] += columns[n, (c, k), p], 1 to 3 axes */
   col2im(x: Operand, attributes?: { axes?: number | boolean | bigint; window?: number[]; stride?: number[]; padding?: number[]; paddingEnd?: number[]; dilation?: number[]; ceilMode?: number | boolean | bigint; excludePadding?: number | boolean | bigint; divisor?: number | boolean | bigint; size?: number[] }): Tensor;
+  /** dx[p] = sum of dy over the windows of max_pool whose largest element is at p */
+  maxPoolGrad(dy: Operand, at: Operand, attributes?: { axes?: number | boolean | bigint; window?: number[]; stride?: number[]; padding?: number[]; paddingEnd?: number[]; dilation?: number[]; ceilMode?: number | boolean | bigint; excludePadding?: number | boolean | bigint; divisor?: number | boolean | bigint; size?: number[] }): Tensor;
+  /** dx[p] = sum of dy over the windows of adaptive_max_pool whose largest element is at p */
+  adaptiveMaxPoolGrad(dy: Operand, at: Operand, attributes?: { size?: number[]; input?: number[] }): Tensor;
   /** y[o] = sum over neighbours i of filter(at(o) - i) x[i], on each spatial axis */
   interpolate(x: Operand, attributes?: { size?: number[]; input?: number[]; mode?: number | boolean | bigint; alignCorners?: number | boolean | bigint; antialias?: number | boolean | bigint; step0?: number; step1?: number; step2?: number }): Tensor;
   /** dx[i] = sum over o of filter(at(o) - i) dy[o]: the transpose of interpolate */

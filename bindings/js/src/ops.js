@@ -1264,7 +1264,7 @@ export class Ops {
 
   /** max over windows of the last axes, and where it was */
   maxPool(x, attributes) {
-    return this.call('max_pool', 2, [x], { axes: 'iaxes', window: 'lwindow', stride: 'lstride', padding: 'lpadding', paddingEnd: 'lpadding_end', dilation: 'ldilation', ceilMode: 'iceil_mode', excludePadding: 'iexclude_padding', divisor: 'idivisor', size: 'lsize' }, attributes);
+    return this.call('max_pool', 2, [x], { axes: 'iaxes', window: 'lwindow', stride: 'lstride', padding: 'lpadding', paddingEnd: 'lpadding_end', dilation: 'ldilation', ceilMode: 'iceil_mode', excludePadding: 'iexclude_padding', divisor: 'idivisor', size: 'lsize', places: 'iplaces' }, attributes);
   }
 
   /** mean over windows of the last axes */
@@ -1315,6 +1315,16 @@ export class Ops {
   /** y[n, c, p stride + k dilation - padding] += columns[n, (c, k), p], 1 to 3 axes */
   col2im(x, attributes) {
     return this.call('col2im', 1, [x], { axes: 'iaxes', window: 'lwindow', stride: 'lstride', padding: 'lpadding', paddingEnd: 'lpadding_end', dilation: 'ldilation', ceilMode: 'iceil_mode', excludePadding: 'iexclude_padding', divisor: 'idivisor', size: 'lsize' }, attributes);
+  }
+
+  /** dx[p] = sum of dy over the windows of max_pool whose largest element is at p */
+  maxPoolGrad(dy, at, attributes) {
+    return this.call('max_pool_grad', 1, [dy, at], { axes: 'iaxes', window: 'lwindow', stride: 'lstride', padding: 'lpadding', paddingEnd: 'lpadding_end', dilation: 'ldilation', ceilMode: 'iceil_mode', excludePadding: 'iexclude_padding', divisor: 'idivisor', size: 'lsize' }, attributes);
+  }
+
+  /** dx[p] = sum of dy over the windows of adaptive_max_pool whose largest element is at p */
+  adaptiveMaxPoolGrad(dy, at, attributes) {
+    return this.call('adaptive_max_pool_grad', 1, [dy, at], { size: 'lsize', input: 'linput' }, attributes);
   }
 
   /** y[o] = sum over neighbours i of filter(at(o) - i) x[i], on each spatial axis */

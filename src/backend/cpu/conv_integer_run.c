@@ -6,6 +6,7 @@
 #include "backend/cpu/gemm_problem.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
+#include "core/made_forms.h"
 #include "ops/conv.h"
 #include "ops/integer_products.h"
 #include "ops/native.h"
@@ -213,7 +214,7 @@ static bool multiply(const kn_record *r, const kni_borrowed *x, const kni_borrow
                           .c_batch = outs * places,
                           .grid = all ? NULL : &grid};
     kni_gemm_i8_finish_place(finish, &g, kni_out(r, 0)->storage->data, 0);
-    if (good && !w->copy_bytes) kni_gemm_i8_keep_a(&g, kni_in(r, 1));
+    if (good && !w->copy_bytes && kni_form_used(kni_in(r, 1)->storage)) kni_gemm_i8_keep_a(&g, kni_in(r, 1));
     good = good && kni_gemm_i8(&g);
     end_padded(&p);
     return good;

@@ -238,6 +238,7 @@ static kn_status run_conv(const kn_record *r, bool transposed, const kni_product
     job.n_phases = kni_conv_phase_count(&job.output.plan);
     if (job.n_phases > KNI_CONV_MAX_PHASES) return KN_ERROR_UNSUPPORTED;
     if (kni_count(&w->type) == 0) return KN_ERROR_UNSUPPORTED; /* sums of nothing, in a window of any size */
+    (void)kni_form_used(w->storage);
     kn_status s = kni_host_allocate(y);
     if (s || kni_count(&y->type) == 0) return s;
     kni_borrowed packed = {NULL, 0}, added = {NULL, 0};

@@ -2,6 +2,7 @@
    depth, and are turned into rows of the result at the end. */
 #include "backend/cpu/conv_turned.h"
 #include "core/made_forms.h"
+#include <string.h>
 
 enum { CHUNK = 128, PANEL = 32, LEAST_DEPTH = 16 };
 
@@ -178,6 +179,8 @@ void kni_conv_turned_run(const kni_conv_turned_part *part, int64_t out, int64_t 
         const float *weights = t.weights + out * depth;
         place at = {0, 0};
         while (next_chunk(&t, &at, &c)) {
+            /* No tap reaches these positions of a transposed convolution. */
+            if (depth == 0) memset(sums, 0, sizeof sums);
             for (int64_t k = 0; k < depth; k += KNI_CONV_DEPTH)
                 multiply_chunk(&t, &c, weights + k * width, k,
                                depth - k < KNI_CONV_DEPTH ? depth - k : KNI_CONV_DEPTH, width, sums);

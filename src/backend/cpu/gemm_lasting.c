@@ -1,7 +1,13 @@
-/* Packed right sides as forms of lasting storages. */
+/* Packed right sides as forms of storages. */
 #include "backend/cpu/gemm_lasting.h"
 #include "backend/cpu/gemm_problem.h"
 #include "core/made_forms.h"
+
+bool kni_gemm_keeps_b(kni_tensor *x, int64_t rows)
+{
+    enum { MANY_ROWS = 512 };
+    return rows < MANY_ROWS ? kni_form_used(x->storage) : kni_form_lasts(x->storage);
+}
 
 bool kni_gemm_lasting_b(kni_gemm_packed *packed, kni_tensor *x, const void *b, kni_gemm_type type, int64_t k,
                         int64_t n, int64_t b_row, int64_t b_col)

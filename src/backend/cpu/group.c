@@ -34,6 +34,7 @@ static kn_status give_memory(const kni_group *g, const kni_strip_program *p)
         uint32_t from = p->reused[i] < 0 ? KNI_NO_SLOT : g->inputs[p->reused[i]];
         kni_tensor *x = from == KNI_NO_SLOT ? NULL : kni_slot(from);
         if (x && kni_fits_over(x, y) && kni_group_sees_once(g, from)) {
+            kni_storage_written(x->storage);
             y->storage = kni_storage_retain(x->storage);
             y->offset = 0;
             kni_contiguous_strides(y->type.rank, y->type.dims, y->strides);

@@ -62,7 +62,8 @@ static kn_status run_linear_product(const kn_record *r, const kni_product_tail *
                        .finish = kni_product_bounds(tail),
                        .reproducible = kni_reproducible()};
     kni_gemm_packed packed;
-    if (kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col)) g.b_packed = &packed;
+    if (kni_gemm_keeps_b(w, g.m) && kni_gemm_lasting_b(&packed, w, g.b, type, k, n, g.b_row, g.b_col))
+        g.b_packed = &packed;
     bool good = kni_gemm(&g);
     kni_host_unborrow(&rows);
     if (good && tail && kni_product_bounds(tail).kind == KNI_FINISH_NONE) tail->whole(tail);

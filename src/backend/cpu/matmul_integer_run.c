@@ -3,6 +3,7 @@
 #include "backend/cpu/gemm_i8_finish.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
+#include "core/made_forms.h"
 #include "ops/integer_products.h"
 #include "ops/native.h"
 
@@ -69,7 +70,7 @@ static bool start(operands *o, const kn_record *r)
            kni_gemm_i8_finish_start(&o->finish, r, o->g.n, false);
     if (good && !o->b.copy_bytes && kni_count(&b->type) == o->g.k * o->g.n) {
         o->g.b = o->b.data;
-        kni_gemm_i8_keep_b(&o->g, b);
+        if (kni_form_used(b->storage)) kni_gemm_i8_keep_b(&o->g, b);
     }
     return good;
 }

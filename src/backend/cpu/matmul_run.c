@@ -107,7 +107,7 @@ static bool multiply_floats(const product *p, const int64_t offsets[3])
                        .reproducible = kni_reproducible()};
     kni_gemm_packed packed;
     /* A single row reads b once, which it does as well where it lies, unless that is across. */
-    if (p->rank == 0 && (p->m > 1 || g.b_col != 1) &&
+    if (p->rank == 0 && (p->m > 1 || g.b_col != 1) && kni_gemm_keeps_b(p->right, p->m) &&
         kni_gemm_lasting_b(&packed, p->right, g.b, type, g.k, g.n, g.b_row, g.b_col))
         g.b_packed = &packed;
     return kni_gemm(&g);

@@ -20,7 +20,7 @@ typedef struct pool_job {
     kni_pool_fn *run;
     const char *x;
     char *y;
-    int64_t *at;
+    char *at;
     int64_t bytes, lines, lines_per_task, tasks_per_plane, x_plane, y_plane;
 } pool_job;
 
@@ -31,7 +31,7 @@ static void run_task(void *argument, int64_t task, int worker)
     int64_t plane = task / j->tasks_per_plane, begin = task % j->tasks_per_plane * j->lines_per_task;
     int64_t end = begin + j->lines_per_task < j->lines ? begin + j->lines_per_task : j->lines;
     j->run(&j->plan, j->x + plane * j->x_plane * j->bytes, j->y + plane * j->y_plane * j->bytes,
-           j->at ? j->at + plane * j->y_plane : NULL, begin, end);
+           j->at ? j->at + plane * j->y_plane * j->plan.place_bytes : NULL, begin, end);
 }
 
 static void fill_list(int64_t *to, const kn_ints *list, int64_t absent)
@@ -89,6 +89,7 @@ static kn_status run_pool(const kn_record *r, kni_pool_fn *const (*table)[KNI_IS
     const bool whole = !kn_dtype_is_float((kn_dtype)x->type.dtype);
     if (whole && (mean || kni_bytes_of(x->type.dtype) > 2)) return KN_ERROR_UNSUPPORTED;
     fill_plan(&j.plan, a, &x->type, &y->type);
+    if (r->n_out > 1) j.plan.place_bytes = (int)kni_bytes_of(kni_out(r, 1)->type.dtype);
     if ((j.plan.window[2] - 1) * j.plan.dilation[2] + 1 > KNI_POOL_STRIP / 2) return KN_ERROR_UNSUPPORTED;
     int64_t planes = kni_count_dims(x->type.rank - (int)a->axes, x->type.dims),
             elements = kni_count(&y->type);

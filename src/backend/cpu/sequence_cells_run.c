@@ -6,6 +6,7 @@
 #include "backend/cpu/isa.h"
 #include "backend/cpu/matmul_run.h"
 #include "backend/host/host.h"
+#include "core/made_forms.h"
 #include "core/thread_pool.h"
 #include "ops/native.h"
 #include "ops/sequence_cells.h"
@@ -279,6 +280,8 @@ static bool pack_weights(job *j, const kn_record *r)
 {
     const int64_t n = j->z.hidden, apart = j->z.cell == KNI_RECURRENT_GRU ? n : 0, k = j->z.ins;
     kni_tensor *of_x = kni_in(r, KNI_RECURRENT_WEIGHT), *of_h = kni_in(r, KNI_RECURRENT_WEIGHT_H);
+    (void)kni_form_used(of_x->storage);
+    (void)kni_form_used(of_h->storage);
     for (int64_t d = 0; d < j->z.directions; d++) {
         const float *w = given(j, KNI_RECURRENT_WEIGHT) + d * j->width * k;
         const float *h = given(j, KNI_RECURRENT_WEIGHT_H) + d * j->width * n;

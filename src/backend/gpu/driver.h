@@ -15,6 +15,7 @@ typedef struct kni_driver kni_driver;
 /* A compiled kernel and a captured sequence of launches, each the driver's own. */
 typedef struct kni_module kni_module;
 typedef struct kni_recording kni_recording;
+typedef struct kni_fetch kni_fetch;
 
 /* What contraction libraries are asked for: d = alpha op(a) op(b) + beta c, then the epilogue, for each of `batch`.
    Row-major; strides in elements. The bits of the epilogue in the order in which they apply: */
@@ -91,6 +92,12 @@ struct kni_driver {
     void (*free)(kni_driver *d, void *memory);
     kn_status (*upload)(kni_driver *d, void *to, size_t offset, const void *from, size_t bytes);
     kn_status (*download)(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes); /* waits */
+    /* Optional, together: reading without waiting. fetch_begin queues a copy to the host behind all that is queued, NULL after a failure;
+       fetch_ready says whether it has come, and waits where it is asked to and may; fetch_end, called in any case, copies it to `to`
+       (NULL: nowhere). */
+    kni_fetch *(*fetch_begin)(kni_driver *d, const void *from, size_t offset, size_t bytes);
+    kn_status (*fetch_ready)(kni_driver *d, kni_fetch *f, bool wait, bool *ready);
+    void (*fetch_end)(kni_driver *d, kni_fetch *f, void *to);
     kn_status (*copy)(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
                       size_t bytes);
     kn_status (*fill_zero)(kni_driver *d, void *to, size_t offset, size_t bytes);

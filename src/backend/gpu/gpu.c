@@ -221,7 +221,8 @@ static kn_status limits(kn_backend *b, kn_limits *l)
     l->max_inputs = 32;
     l->max_outputs = 16;
     l->takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE |
-               KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS | KNI_TAKES_REPEATS;
+               KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS | KNI_TAKES_REPEATS |
+               KNI_TAKES_SEVERAL | KNI_TAKES_MAPS;
     return KN_OK;
 }
 
@@ -396,6 +397,10 @@ kn_backend *kni_gpu_open(kni_driver *driver)
                               .run_group = run_group,
                               .follows = kni_gpu_follows,
                               .trim = trim};
+    if (driver->fetch_begin) {
+        g->backend.read_begin = kni_gpu_read_begin;
+        g->backend.read_ready = kni_gpu_read_ready;
+    }
     /* Launches that are measured one by one are not recorded. */
     if (driver->record_begin && !driver->profiling) {
         g->backend.plan_begin = plan_begin;

@@ -39,10 +39,10 @@ typedef struct kni_gpu_block {
 
 /* A launch that may have reported a fault. */
 typedef struct kni_gpu_cell {
-    void *memory;     /* two int64: whether, and the value */
-    const kn_op *row; /* NULL: the cell is free */
-    const char *name; /* what the public call was named */
-    uint64_t serial;
+    void *memory;          /* two int64: whether, and the value */
+    const kn_op *row;      /* NULL: the cell is free */
+    const char *name;      /* what the public call was named */
+    uint64_t serial, uses; /* uses: how many launches had it so far */
     uint32_t thread;
 } kni_gpu_cell;
 
@@ -126,6 +126,9 @@ void kni_gpu_destroy(kni_gpu *g);
 kn_status kni_gpu_allocate(kni_gpu *g, kni_tensor *y);
 kn_status kni_gpu_write(kn_backend *b, uint32_t id, const void *data);
 kn_status kni_gpu_read(kn_backend *b, uint32_t id, void *buffer);
+/* Reading without waiting (gpu_fetch.c), for drivers that can. */
+kn_status kni_gpu_read_begin(kn_backend *b, uint32_t id, void *buffer, uint64_t *ticket);
+kn_status kni_gpu_read_ready(kn_backend *b, uint64_t ticket, bool wait, bool *ready);
 /* The block of an operand's memory. A number that lies in its slot gets a block of its own, named by `made` too, which
    the caller gives back (NULL: none was made). */
 kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block, kni_gpu_block **made);
@@ -146,6 +149,8 @@ bool kni_gpu_ready_cells(kni_gpu *g);
 int kni_gpu_take_cell(kni_gpu *g, const kn_record *r);
 /* Looks at all cells, after what was queued; the failure told is that of the first fault. */
 kn_status kni_gpu_settle_faults(kni_gpu *g);
+/* The same for `some` of the cells, whose contents are given: they are free again, and what depends on a bad one carries its fault. */
+kn_status kni_gpu_settle_some(kni_gpu *g, uint64_t some, const int64_t (*cells)[2]);
 void kni_gpu_free_cells(kni_gpu *g);
 
 /* ---- kernels (gpu_kernel.c) */

@@ -40,6 +40,7 @@ void kni_gpu_blame(kni_gpu *g, int cell, uint64_t serial)
     const kni_thread *t = kni_thread_self();
     g->cells[cell].serial = serial;
     g->cells[cell].thread = t->runs_for ? t->runs_for : t->id;
+    g->cells[cell].uses++;
     g->cells_waiting |= UINT64_C(1) << cell;
 }
 
@@ -167,6 +168,20 @@ kn_status kni_gpu_settle_faults(kni_gpu *g)
     g->cells_status = s;
     if (s) return s;
     return told.bits ? kni_fail_again(told, NULL) : KN_OK;
+}
+
+kn_status kni_gpu_settle_some(kni_gpu *g, uint64_t some, const int64_t (*cells)[2])
+{
+    kn_status s = KN_OK;
+    for (int i = 0; i < KNI_GPU_CELLS && s == KN_OK; i++) {
+        if (!(some >> i & 1) || !cells[i][0]) continue;
+        tell(&g->cells[i], cells[i][1]);
+        mark(g, i, kni_poison_latest());
+        s = kni_gpu_checked(g, g->driver->fill_zero(g->driver, g->cells[i].memory, 0, CELL_BYTES));
+    }
+    for (kni_gpu_block *b = g->live; b; b = b->next) b->faults &= ~some;
+    g->cells_waiting &= ~some;
+    return s;
 }
 
 void kni_gpu_free_cells(kni_gpu *g)

@@ -136,19 +136,68 @@ static void take_back(run *a, kn_status s)
     }
 }
 
+/* Numbers that are a part of the kernel become constants of it. */
+static void fix_numbers(const run *a, kni_ir *ir)
+{
+    int32_t first[KNI_IR_MAX_PARAMS], n = 0;
+    for (uint32_t i = 0; i < ir->n_params; i++) {
+        const kni_ir_param *p = &ir->params[i];
+        bool whole = i > (uint32_t)a->n_buffers && !kni_is_float(p->dtype),
+             fixed = whole && n >= a->launch.fixed;
+        first[i] = fixed ? n : -1;
+        if (whole) n += p->count ? (int32_t)p->count : 1;
+    }
+    for (kni_ir_id id = 1; id < ir->n_nodes; id++) {
+        kni_ir_node *node = kni_ir_at(ir, id);
+        bool element = node->code == KNI_IR_ELEMENT;
+        if ((!element && node->code != KNI_IR_PARAM) || first[node->index] < 0) continue;
+        if (element && kni_ir_at(ir, node->a)->code != KNI_IR_CONSTANT) continue;
+        int64_t place = first[node->index] + (element ? kni_ir_at(ir, node->a)->u.whole : 0);
+        *node = (kni_ir_node){.code = KNI_IR_CONSTANT,
+                              .type = node->type,
+                              .u.whole = a->launch.ints[place],
+                              .next = node->next,
+                              .line = node->line,
+                              .column = node->column};
+    }
+}
+
+/* The row's text as a kernel. */
+static kni_ir *parse_row(const run *a, const char *name)
+{
+    size_t bytes;
+    const char *file = "kernel", *text = kni_kernel_text(name, &bytes, &file);
+    int index = a->launch.small ? KN_I32 : KN_I64;
+    kni_ir_parse_options options = {file, name, a->element, a->real, a->storage, index};
+    if (!text) (void)kni_fail_op(KN_ERROR_INTERNAL, a->record->row->name, "its kernel has no text");
+    kni_ir *ir = text ? kni_ir_parse(text, bytes, &options) : NULL;
+    if (ir && a->launch.fixed) fix_numbers(a, ir);
+    return ir;
+}
+
+static kni_ir *parse_own(const run *a, const kni_kernel_source *own, const char *name)
+{
+    kni_ir_parse_options options = {
+        own->file ? own->file : "kernel", name, a->element, a->real, a->storage, 0};
+    return kni_ir_parse(own->text, own->bytes, &options);
+}
+
 /* The kernel of the text for these dtypes. A user's text is part of its own key. */
 static kni_gpu_kernel *find_kernel(run *a)
 {
     const kni_kernel_source *own = a->record->row->source;
     const char *name = own && own->name ? own->name : a->launch.kernel->name;
     size_t name_bytes = strlen(name) + 1, text_bytes = own ? own->bytes : 0;
-    size_t room = 4 + name_bytes + MAX_BUFFERS + text_bytes, n = 0;
+    size_t fixed =
+        a->launch.fixed ? (size_t)(a->launch.n_ints - a->launch.fixed) * sizeof *a->launch.ints : 0;
+    size_t room = 5 + name_bytes + MAX_BUFFERS + text_bytes + fixed, n = 0;
     unsigned char *key = kni_allocate(room);
     if (!key) {
         (void)kni_fail(KN_ERROR_MEMORY, "no memory for a kernel");
         return NULL;
     }
     key[n++] = own ? 'u' : 'r';
+    key[n++] = a->launch.small;
     key[n++] = (unsigned char)a->element;
     key[n++] = (unsigned char)a->n_buffers;
     memcpy(key + n, a->storage, (size_t)a->n_buffers);
@@ -157,14 +206,11 @@ static kni_gpu_kernel *find_kernel(run *a)
     n += name_bytes;
     if (own) memcpy(key + n, own->text, text_bytes);
     n += text_bytes;
+    if (fixed) memcpy(key + n, a->launch.ints + a->launch.fixed, fixed);
+    n += fixed;
     kni_gpu_kernel *k = kni_gpu_find(a->gpu, key, (uint32_t)n);
     if (!k) {
-        const char *text = own ? own->text : NULL;
-        const char *file = own && own->file ? own->file : "kernel";
-        if (!own) text = kni_kernel_text(name, &text_bytes, &file);
-        kni_ir_parse_options options = {file, name, a->element, a->real, a->storage};
-        kni_ir *ir = text ? kni_ir_parse(text, text_bytes, &options) : NULL;
-        if (!text) (void)kni_fail_op(KN_ERROR_INTERNAL, a->record->row->name, "its kernel has no text");
+        kni_ir *ir = own ? parse_own(a, own, name) : parse_row(a, name);
         if (ir && kni_ir_simplify(ir)) {
             kni_ir_free(ir);
             ir = NULL;

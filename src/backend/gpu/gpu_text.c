@@ -19,7 +19,7 @@ static kni_gpu_kernel *find(kni_gpu *g, const kni_gpu_text *text, const kni_gpu_
     n += name + 1 + kernel;
     kni_gpu_kernel *found = kni_gpu_find(g, key, (uint32_t)n);
     if (found) return found;
-    kni_ir_parse_options options = {text->name, call->kernel, call->element, KN_F32, call->storage};
+    kni_ir_parse_options options = {text->name, call->kernel, call->element, KN_F32, call->storage, 0};
     kni_ir *ir = kni_ir_parse(text->text, text->bytes, &options);
     if (ir && kni_ir_simplify(ir)) {
         kni_ir_free(ir);

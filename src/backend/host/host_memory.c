@@ -41,6 +41,7 @@ kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t
     for (int i = 0; candidates >> i && i < r->n_in; i++) {
         if (!(candidates >> i & 1) || !kni_may_overwrite(r, i, y)) continue;
         const kni_tensor *x = kni_in(r, i);
+        kni_storage_written(x->storage);
         y->storage = kni_storage_retain(x->storage);
         y->offset = 0;
         memcpy(y->strides, x->strides, sizeof y->strides);

@@ -51,6 +51,14 @@ kn_status kni_webgpu_upload(kni_driver *d, void *to, size_t offset, const void *
 kn_status kni_webgpu_download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes);
 kn_status kni_webgpu_fill_zero(kni_driver *d, void *to, size_t offset, size_t bytes);
 
+/* The failure of a thread that would have to wait and must not. */
+kn_status kni_webgpu_no_waiting(const webgpu *w);
+
+/* ---- webgpu_fetch.c */
+kni_fetch *kni_webgpu_fetch_begin(kni_driver *d, const void *from, size_t offset, size_t bytes);
+kn_status kni_webgpu_fetch_ready(kni_driver *d, kni_fetch *f, bool wait, bool *ready);
+void kni_webgpu_fetch_end(kni_driver *d, kni_fetch *f, void *to);
+
 /* ---- webgpu_bytes.c: copies that need not begin at a word */
 kn_status kni_webgpu_copy(kni_driver *d, void *to, size_t to_offset, const void *from, size_t from_offset,
                           size_t bytes);

@@ -165,15 +165,19 @@ static kn_status read_part(webgpu *w, char *to, webgpu_handle from, size_t offse
                                                 : s;
 }
 
+kn_status kni_webgpu_no_waiting(const webgpu *w)
+{
+    return kni_fail(KN_ERROR_UNSUPPORTED,
+                    "%s: the thread of a page must not wait for the GPU: read with kn_read_async, or use the "
+                    "library in a worker, which may",
+                    w->spec);
+}
+
 kn_status kni_webgpu_download(kni_driver *d, void *to, const void *from, size_t offset, size_t bytes)
 {
     webgpu *w = kni_webgpu_of(d);
     const webgpu_memory *m = from;
-    if (!w->port->waits)
-        return kni_fail(
-            KN_ERROR_UNSUPPORTED,
-            "%s: the thread of a page must not wait for the GPU: use the library in a worker, which may",
-            w->spec);
+    if (!w->port->waits) return kni_webgpu_no_waiting(w);
     for (size_t done = 0; done < bytes;) {
         size_t part = bytes - done > LARGEST_READ ? LARGEST_READ : bytes - done;
         kn_status s = read_part(w, (char *)to + done, m->buffer, offset + done, part);

@@ -759,7 +759,18 @@ static const char window_text[] =
     "return n < window ? n : window;\n}\nfunction index taps_outside(index begin, index dilation) { return begin < 0 ? (dilation - 1 - begin) / dilation : 0; }\n\n\n"
     "function index taps_counted(index begin, index size, index end, index window, index dilation, index counted)\n{\n"
     "if (counted) return taps_below(begin, size + end, window, dilation);\nindex n = taps_below(begin, size, window, dilation) - taps_outside(begin, dilation);\n"
-    "return n > 0 ? n : 0;\n}\n\n\n\nkernel avg_pool(index item, in T x[], out T y[], uniform index sx[3], uniform index sy[3], uniform index window[3],\n"
+    "return n > 0 ? n : 0;\n}\n\n\nfunction index first_window(index i, index stride, index padding, index window, index dilation)\n{\n"
+    "index f = i + padding - (window - 1) * dilation;\nreturn f > 0 ? (f + stride - 1) / stride : 0;\n}\n"
+    "function index last_window(index i, index stride, index padding, index windows)\n{\nindex l = (i + padding) / stride;\nreturn l < windows ? l : windows - 1;\n}\n\n\n\n"
+    "kernel max_pool_grad(index item, in T dy[], in index at[], out T dx[], uniform index sx[3], uniform index sy[3],\n"
+    "uniform index window[3], uniform index stride[3], uniform index padding[3], uniform index dilation[3])\n{\nindex line = item / sx[2], i2 = item - line * sx[2];\n"
+    "index plane = line / sx[1], i1 = line - plane * sx[1], i0 = 0;\nif (sx[0] > 1) {\ni0 = plane % sx[0];\nplane /= sx[0];\n}\nindex p = (i0 * sx[1] + i1) * sx[2] + i2;\n"
+    "index l0 = last_window(i0, stride[0], padding[0], sy[0]), l1 = last_window(i1, stride[1], padding[1], sy[1]);\n"
+    "index f2 = first_window(i2, stride[2], padding[2], window[2], dilation[2]);\nindex l2 = last_window(i2, stride[2], padding[2], sy[2]);\nT total = 0;\n"
+    "for (index o0 = first_window(i0, stride[0], padding[0], window[0], dilation[0]); o0 <= l0; o0++)\n"
+    "for (index o1 = first_window(i1, stride[1], padding[1], window[1], dilation[1]); o1 <= l1; o1++) {\nindex row = ((plane * sy[0] + o0) * sy[1] + o1) * sy[2];\n"
+    "for (index o2 = f2; o2 <= l2; o2++)\nif (at[row + o2] == p) total += dy[row + o2];\n}\ndx[item] = total;\n}\n\n\n\n"
+    "kernel avg_pool(index item, in T x[], out T y[], uniform index sx[3], uniform index sy[3], uniform index window[3],\n"
     "uniform index stride[3], uniform index padding[3], uniform index dilation[3], uniform index end[3],\nindex counted, index divisor)\n{\n"
     "index o2 = item % sy[2], o1 = item / sy[2] % sy[1], o0 = item / sy[2] / sy[1] % sy[0];\nindex plane = item / sy[2] / sy[1] / sy[0] * sx[0] * sx[1] * sx[2];\n"
     "index b0 = o0 * stride[0] - padding[0], b1 = o1 * stride[1] - padding[1], b2 = o2 * stride[2] - padding[2];\n"
@@ -768,9 +779,7 @@ static const char window_text[] =
     "index e0 = taps_below(b0, sx[0], window[0], dilation[0]), e1 = taps_below(b1, sx[1], window[1], dilation[1]);\nindex e2 = taps_below(b2, sx[2], window[2], dilation[2]);\n"
     "T total = 0;\nfor (index k0 = taps_outside(b0, dilation[0]); k0 < e0; k0++)\nfor (index k1 = taps_outside(b1, dilation[1]); k1 < e1; k1++)\n"
     "for (index k2 = taps_outside(b2, dilation[2]); k2 < e2; k2++)\ntotal += x[plane + ((b0 + k0 * dilation[0]) * sx[1] + b1 + k1 * dilation[1]) * sx[2] + b2 + k2 * dilation[2]];\n"
-    "y[item] = total / (T)n;\n}\n\n\nfunction index first_window(index i, index stride, index padding, index window, index dilation)\n{\n"
-    "index f = i + padding - (window - 1) * dilation;\nreturn f > 0 ? (f + stride - 1) / stride : 0;\n}\n\n\n"
-    "kernel avg_pool_grad(index item, in T dy[], out T dx[], uniform index sx[3], uniform index sy[3], uniform index window[3],\n"
+    "y[item] = total / (T)n;\n}\n\n\nkernel avg_pool_grad(index item, in T dy[], out T dx[], uniform index sx[3], uniform index sy[3], uniform index window[3],\n"
     "uniform index stride[3], uniform index padding[3], uniform index dilation[3], uniform index end[3],\nindex counted, index divisor)\n{\n"
     "index i2 = item % sx[2], i1 = item / sx[2] % sx[1], i0 = item / sx[2] / sx[1] % sx[0];\nindex plane = item / sx[2] / sx[1] / sx[0] * sy[0] * sy[1] * sy[2];\nT total = 0;\n"
     "index f0 = first_window(i0, stride[0], padding[0], window[0], dilation[0]);\nindex f1 = first_window(i1, stride[1], padding[1], window[1], dilation[1]);\n"
@@ -797,7 +806,13 @@ static const char window_text[] =
     "T most = 0;\nfor (index i0 = adaptive_begin(o0, sx[0], sy[0]); i0 < adaptive_end(o0, sx[0], sy[0]); i0++)\n"
     "for (index i1 = adaptive_begin(o1, sx[1], sy[1]); i1 < adaptive_end(o1, sx[1], sy[1]); i1++)\n"
     "for (index i2 = adaptive_begin(o2, sx[2], sy[2]); i2 < adaptive_end(o2, sx[2], sy[2]); i2++) {\nindex p = (i0 * sx[1] + i1) * sx[2] + i2;\nT v = x[plane + p];\n"
-    "if (best < 0 || v > most || is_nan(v)) {\nbest = p;\nmost = v;\n}\n}\ny[item] = most;\nat[item] = best;\n}\n\n\n"
+    "if (best < 0 || v > most || is_nan(v)) {\nbest = p;\nmost = v;\n}\n}\ny[item] = most;\nat[item] = best;\n}\n\n\n\n"
+    "kernel adaptive_max_pool_grad(index item, in T dy[], in index at[], out T dx[], uniform index sx[3], uniform index sy[3])\n{\n"
+    "index line = item / sx[2], i2 = item - line * sx[2];\nindex plane = line / sx[1], i1 = line - plane * sx[1], i0 = 0;\nif (sx[0] > 1) {\ni0 = plane % sx[0];\nplane /= sx[0];\n"
+    "}\nindex p = (i0 * sx[1] + i1) * sx[2] + i2, f1 = i1 * sy[1] / sx[1], f2 = i2 * sy[2] / sx[2];\nT total = 0;\n"
+    "for (index o0 = i0 * sy[0] / sx[0]; o0 < sy[0] && adaptive_begin(o0, sx[0], sy[0]) <= i0; o0++)\n"
+    "for (index o1 = f1; o1 < sy[1] && adaptive_begin(o1, sx[1], sy[1]) <= i1; o1++) {\nindex row = ((plane * sy[0] + o0) * sy[1] + o1) * sy[2];\n"
+    "for (index o2 = f2; o2 < sy[2] && adaptive_begin(o2, sx[2], sy[2]) <= i2; o2++)\nif (at[row + o2] == p) total += dy[row + o2];\n}\ndx[item] = total;\n}\n\n\n"
     "kernel unfold4d(index item, in T x[], out T columns[], uniform index sx[2], uniform index sy[2],\n"
     "uniform index window[2], uniform index stride[2], uniform index padding[2], uniform index dilation[2])\n{\nindex blocks = sy[0] * sy[1], l = item % blocks, r = item / blocks;\n"
     "index k1 = r % window[1], k0 = r / window[1] % window[0], plane = r / window[1] / window[0];\nindex i0 = l / sy[1] * stride[0] - padding[0] + k0 * dilation[0];\n"
@@ -831,6 +846,7 @@ static const struct {
     {"adaptive_avg_pool", window_text, "window.kn", sizeof window_text - 1},
     {"adaptive_avg_pool_grad", window_text, "window.kn", sizeof window_text - 1},
     {"adaptive_max_pool", window_text, "window.kn", sizeof window_text - 1},
+    {"adaptive_max_pool_grad", window_text, "window.kn", sizeof window_text - 1},
     {"attention", attention_text, "attention.kn", sizeof attention_text - 1},
     {"avg_pool", window_text, "window.kn", sizeof window_text - 1},
     {"avg_pool_grad", window_text, "window.kn", sizeof window_text - 1},
@@ -872,6 +888,7 @@ static const struct {
     {"matmul", contraction_text, "contraction.kn", sizeof contraction_text - 1},
     {"matmul_integer", integer_text, "integer.kn", sizeof integer_text - 1},
     {"max_pool", window_text, "window.kn", sizeof window_text - 1},
+    {"max_pool_grad", window_text, "window.kn", sizeof window_text - 1},
     {"max_pool_values", window_text, "window.kn", sizeof window_text - 1},
     {"max_roi_pool", regions_text, "regions.kn", sizeof regions_text - 1},
     {"nms", regions_text, "regions.kn", sizeof regions_text - 1},

@@ -67,6 +67,7 @@ kni_datum kni_numbers_of_texts(kni_conversion *c, kni_datum x, kn_dtype dtype);
 void kni_convert_reshape(KNI_CONVERTS);
 void kni_convert_pad(KNI_CONVERTS);
 void kni_convert_slice(KNI_CONVERTS);
+void kni_convert_crop(KNI_CONVERTS);
 void kni_convert_split(KNI_CONVERTS);
 void kni_convert_range(KNI_CONVERTS);
 void kni_convert_constant_of_shape(KNI_CONVERTS);

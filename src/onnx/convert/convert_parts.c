@@ -18,12 +18,17 @@ static const kni_extent *as_extents(kni_conversion *c, const int64_t *list, int6
     return copy;
 }
 
-/* Version 1 has attributes; later ones inputs. */
+/* Version 1 has attributes; later ones inputs, and so has DynamicSlice, an experiment of before that some old models have. */
+static bool slices_by_inputs(const kni_onnx_node *node)
+{
+    return node->version >= 10 || !strcmp(node->op, "DynamicSlice");
+}
+
 static bool slices_of(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, slices *s)
 {
     int64_t n[4] = {0, 0, 0, 0};
     *s = (slices){NULL, NULL, NULL, NULL, 0};
-    if (node->version < 10) {
+    if (!slices_by_inputs(node)) {
         const int64_t *starts = kni_node_ints(node, "starts", &n[0]),
                       *stops = kni_node_ints(node, "ends", &n[1]);
         s->starts = as_extents(c, starts, n[0]);
@@ -60,10 +65,35 @@ static kni_extent start_of(kni_conversion *c, kni_extent start, kni_extent size,
     return kni_extent_max(c, kni_extent_add(c, start, size), KNI_EXTENT(0));
 }
 
+/* Places that a program knows only when it runs, as those of a loop's trip, with an end at a fixed distance, x[i:i + 3]: a window of so
+   many elements, which lies inside of the axis, else the program fails. KNI_ABSENT: it is something else. */
+static kni_datum window_of(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in)
+{
+    enum { MOST = 4096 };
+    int64_t length = 0, n_axes = 0, n_steps = 0, axis = 0, step = 1;
+    if (kni_runs_now(c) || !slices_by_inputs(node) || !kni_is_given(in[1]) || !kni_is_given(in[2]) ||
+        kni_is_known(c, in[1]) || kni_is_known(c, in[2]) || kni_rank_of(c, in[1]) != 1 ||
+        !kni_extent_is(kni_extent_of(c, in[1], 0), 1) ||
+        !kni_known_distance(c, node->in[1], node->in[2], &length) || length < 1 || length > MOST)
+        return KNI_ABSENT;
+    const int64_t *axes = kni_is_given(in[3]) ? kni_known_ints(c, in[3], "the axes", &n_axes) : &axis;
+    const int64_t *steps = kni_is_given(in[4]) ? kni_known_ints(c, in[4], "the steps", &n_steps) : &step;
+    if (kni_convert_failed(c) || n_axes > 1 || n_steps > 1 || *steps != 1) return KNI_ABSENT;
+    int64_t *places = kni_convert_memory(c, (size_t)length, sizeof *places);
+    for (int64_t i = 0; places && i < length; i++) places[i] = i;
+    if (!places) return KNI_ABSENT;
+    kni_datum index = kni_cast_to(c, in[1], KN_I64);
+    if (length > 1) index = kni_emit2(c, "add", index, kni_constant(c, places, KN_I64, &length, 1));
+    return kni_emit(c, "take", KNI_LIST(in[0], index),
+                    KNI_GIVE(KNI_WHOLE("axis", kni_axis_of(c, in[0], *axes))));
+}
+
 void kni_convert_slice(KNI_CONVERTS)
 {
     KNI_UNUSED_COUNTS;
     slices s;
+    out[0] = window_of(c, node, in);
+    if (kni_is_given(out[0]) || kni_convert_failed(c)) return;
     kni_extent sizes[KN_MAX_RANK], starts[KN_MAX_RANK], stops[KN_MAX_RANK], steps[KN_MAX_RANK];
     int32_t rank = kni_extents_of(c, in[0], sizes);
     if (!slices_of(c, node, in, &s)) return;
@@ -87,6 +117,31 @@ void kni_convert_slice(KNI_CONVERTS)
                    : kni_emit(c, "slice", in, 1,
                               KNI_GIVE(KNI_EXTENTS("start", starts, rank), KNI_EXTENTS("stop", stops, rank),
                                        KNI_EXTENTS("step", steps, rank)));
+}
+
+/* ---- Crop: another experiment. border: left, top, right, bottom; scale, where it is given: height and width of what stays */
+
+void kni_convert_crop(KNI_CONVERTS)
+{
+    KNI_UNUSED_COUNTS;
+    int64_t n_border, n_scale;
+    const int64_t *border = kni_node_ints(node, "border", &n_border),
+                  *scale = kni_node_ints(node, "scale", &n_scale);
+    bool good = kni_rank_of(c, in[0]) == 4 && n_border == 4 && (!n_scale || n_scale == 2);
+    for (int64_t i = 0; good && i < n_border; i++) good = border[i] >= 0;
+    if (!good) {
+        kni_convert_fail(c, KN_ERROR_SHAPE,
+                         "it needs images [N, C, H, W], a border of four numbers from 0, and a scale of two");
+        return;
+    }
+    out[0] = in[0];
+    for (int k = 0; k < 2 && !kni_convert_failed(c); k++) { /* rows, columns */
+        kni_extent from = KNI_EXTENT(border[1 - k]),
+                   to = n_scale
+                            ? kni_extent_add(c, from, KNI_EXTENT(scale[k]))
+                            : kni_extent_sub(c, kni_extent_of(c, in[0], 2 + k), KNI_EXTENT(border[3 - k]));
+        out[0] = kni_slice_of(c, out[0], 2 + k, from, to);
+    }
 }
 
 /* ---- Split */

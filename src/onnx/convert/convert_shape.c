@@ -257,6 +257,8 @@ const kni_onnx_converter kni_onnx_shape[] = {
     KNI_ONNX_ROW("Compress", 9, kni_convert_compress, ALL),
     KNI_ONNX_ROW("Concat", 1, concat, ALL),
     KNI_ONNX_ROW("ConstantOfShape", 9, kni_convert_constant_of_shape, "floats integers bool stored"),
+    KNI_ONNX_ROW("Crop", 1, kni_convert_crop, "floats integers bool"),
+    KNI_ONNX_ROW("DynamicSlice", 1, kni_convert_slice, "floats integers bool"),
     KNI_ONNX_ROW("Expand", 8, expand, ALL),
     KNI_ONNX_ROW("EyeLike", 9, kni_convert_eye_like, "floats integers bool"),
     KNI_ONNX_ROW("Flatten", 1, flatten, ALL),

@@ -380,18 +380,21 @@ void kni_convert_cast_map(kni_conversion *c, const kni_onnx_node *node, const kn
     if (!kni_convert_failed(c)) out[0] = spread(c, values, keys.n, places, width);
 }
 
-/* Each row of scores becomes a map of labels to scores. */
+/* Each row of scores becomes a map of labels to scores. A program has no maps: it gives the scores, a column for each label. */
 void kni_convert_zip_map(kni_conversion *c, const kni_onnx_node *node, const kni_datum *in, int32_t n_in,
                          kni_datum *out, int32_t n_out)
 {
     (void)n_in, (void)n_out;
     kni_learning_labels labels = kni_learning_labels_of(node, "classlabels_int64s");
     kni_datum x = kni_rank_of(c, in[0]) == 1 ? kni_unsqueeze_at(c, in[0], 0) : in[0], keys;
-    int64_t rows = kni_extent_number(c, kni_extent_of(c, x, 0), "the number of maps");
+    bool now = kni_runs_now(c);
+    int64_t rows = now ? kni_extent_number(c, kni_extent_of(c, x, 0), "the number of maps") : 0;
     kni_extent width = kni_extent_of(c, x, 1), count = KNI_EXTENT(labels.count);
     if (!kni_convert_failed(c) && (kni_rank_of(c, x) != 2 || !kni_extent_is(width, labels.count)))
         kni_convert_fail(c, KN_ERROR_SHAPE, "its scores need %lld columns, one for each label",
                          (long long)labels.count);
+    out[0] = x;
+    if (!now) return;
     kni_datum *maps = kni_convert_memory(c, (size_t)rows, sizeof *maps);
     if (!maps || kni_convert_failed(c)) return;
     keys = labels.texts ? kni_strings(c, labels.texts, &count, 1)

@@ -73,6 +73,8 @@ static void read_tokenizer(const kni_onnx_node *node, kni_onnx_arena *arena, tok
     const kni_onnx_text *expression = kni_node_texts(node, "tokenexp", &expressions);
     t->least = kni_node_int(node, "mincharnum", 1);
     t->letters = t->n_separators == 1 && separators[0].bytes == 0;
+    /* ONNX Runtime takes this one expression for any character, the end of a line too. */
+    if (expressions == 1 && expression->bytes == 1 && *expression->data == '.') t->letters = true;
     if ((t->n_separators > 0) == (expressions > 0) || t->least < 1) {
         kni_convert_fail(t->c, KN_ERROR_ARGUMENT,
                          "it needs separators or a tokenexp, and a mincharnum from 1");

@@ -16,15 +16,21 @@ static const char *const optional[] = {"Dropout",
                                        "GRU",
                                        "RNN"};
 
+/* Classifiers, which can do without their first result, the labels. */
+static const char *const labelled[] = {"LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier"};
+
 static void leave_out(kni_edit *p, kni_onnx_node *node)
 {
     bool known = false, any = false;
+    int32_t first = 1;
     for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) known |= !strcmp(optional[i], node->op);
-    for (int32_t k = 1; k < node->n_out; k++) any |= node->out[k] >= 0 && !p->uses[node->out[k]];
+    for (size_t i = 0; i < sizeof labelled / sizeof *labelled; i++)
+        if (!strcmp(labelled[i], node->op)) known = true, first = 0;
+    for (int32_t k = first; k < node->n_out; k++) any |= node->out[k] >= 0 && !p->uses[node->out[k]];
     int32_t *out = known && any ? kni_edit_memory(p, (size_t)node->n_out, sizeof *out) : NULL;
     if (!out) return;
     for (int32_t k = 0; k < node->n_out; k++) {
-        bool unread = k && node->out[k] >= 0 && !p->uses[node->out[k]];
+        bool unread = k >= first && node->out[k] >= 0 && !p->uses[node->out[k]];
         if (unread) p->model->values[node->out[k]].node = -1;
         out[k] = unread ? -1 : node->out[k];
     }

@@ -223,9 +223,9 @@ static void run_trips(kni_conversion *c, loop *l, const kni_datum *in)
                 (long long)trip);
             return;
         }
+        /* The body ends a Loop that was given no condition, too: onnxscript writes `break` so, and ONNX Runtime
+           and ONNX's reference follow it, though the standard calls that condition ignored. */
         run_trip(c, l, trip++, truth);
-        /* Without a condition of its own a Loop runs all its trips, whatever the body says. */
-        if (!asks && counts) l->goes_on = true;
     }
 }
 

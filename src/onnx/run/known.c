@@ -296,3 +296,67 @@ kni_datum kni_constant_of(kni_conversion *c, const kni_onnx_tensor *tensor)
     kn_device_use(before);
     return kni_entry_host(c, t);
 }
+
+/* ---- distances */
+
+static const kni_onnx_node *maker_of(const kni_conversion *c, int32_t value)
+{
+    const kni_onnx_value *v = value >= 0 ? &c->plan->model->values[value] : NULL;
+    return v && v->graph && v->node >= 0 && v->node < v->graph->n_nodes ? &v->graph->nodes[v->node] : NULL;
+}
+
+static bool keeps_number(const kni_onnx_node *node)
+{
+    static const char *const ops[] = {"Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (!strcmp(node->op, ops[i])) return true;
+    return false;
+}
+
+/* Whether the operand of a node is one whole number that is known. */
+static bool operand_number(kni_conversion *c, const kni_onnx_node *node, int32_t operand, int64_t *number)
+{
+    kni_datum x =
+        operand < node->n_in && node->in[operand] >= 0 ? kni_bound(c, node->in[operand]) : KNI_ABSENT;
+    int64_t n = 0;
+    if (c->status || !kni_is_given(x) || kni_kind_of(c, x) != KNI_IS_TENSOR || !kni_is_known(c, x) ||
+        kni_is_float(kni_dtype_of(c, x)))
+        return false;
+    const kni_extent *list = kni_known_extents(c, x, "a number", &n);
+    if (!list || n != 1 || list->text) return false;
+    *number = list->value;
+    return *number > -INT32_MAX && *number < INT32_MAX;
+}
+
+/* The value that nodes which keep, raise or lower its number begin with, and by how much it is raised. */
+static int32_t origin_of(kni_conversion *c, int32_t value, int64_t *raised)
+{
+    enum { MOST_NODES = 16 };
+    *raised = 0;
+    for (int i = 0; i < MOST_NODES; i++) {
+        const kni_onnx_node *node = maker_of(c, value);
+        int64_t number;
+        if (!node || *node->domain || node->n_in < 1) break;
+        bool adds = !strcmp(node->op, "Add"), lowers = !strcmp(node->op, "Sub");
+        if (keeps_number(node)) {
+            value = node->in[0];
+        } else if ((adds || lowers) && operand_number(c, node, 1, &number)) {
+            *raised += lowers ? -number : number;
+            value = node->in[0];
+        } else if (adds && operand_number(c, node, 0, &number)) {
+            *raised += number;
+            value = node->in[1];
+        } else {
+            break;
+        }
+    }
+    return value;
+}
+
+bool kni_known_distance(kni_conversion *c, int32_t a, int32_t b, int64_t *distance)
+{
+    int64_t first, second;
+    int32_t from = origin_of(c, a, &first), to = origin_of(c, b, &second);
+    *distance = second - first;
+    return from >= 0 && from == to && !c->status;
+}

@@ -4,6 +4,7 @@
 #include "onnx/pass/pass.h"
 #include "onnx/run/file_tensor.h"
 #include "support/argument.h"
+#include "support/buffer.h"
 #include "support/failure.h"
 #include <kn/device.h>
 #include <kn/tensor.h>
@@ -99,6 +100,39 @@ void kni_onnx_destroy(void *object)
     free(session);
 }
 
+static kn_status no_output(const kni_onnx_model *model, const char *name)
+{
+    kni_buffer text = {0};
+    for (int32_t k = 0; k < model->graph->n_outputs; k++) {
+        kni_buffer_text(&text, k ? ", " : "");
+        kni_buffer_text(&text, model->values[model->graph->outputs[k]].name);
+    }
+    kn_status s =
+        kni_failure(KN_ERROR_ARGUMENT, "kn_onnx_load: the model has no output called '%.200s'; it has %.200s",
+                    name ? name : "(null)", kni_buffer_string(&text));
+    kni_buffer_free(&text);
+    return s;
+}
+
+/* Leaves the outputs that are asked for. */
+static kn_status choose_outputs(kni_onnx_model *model, const kn_onnx_args *args)
+{
+    int32_t n = args && args->outputs ? args->n_outputs : 0;
+    if (n < 1) return KN_OK;
+    int32_t *chosen = kni_onnx_arena_take(model->arena, (size_t)n, sizeof *chosen);
+    if (!chosen) return kni_failure_memory("kn_onnx_load");
+    for (int32_t i = 0; i < n; i++) {
+        chosen[i] = -1;
+        for (int32_t k = 0; k < model->graph->n_outputs && args->outputs[i]; k++)
+            if (!strcmp(model->values[model->graph->outputs[k]].name, args->outputs[i]))
+                chosen[i] = model->graph->outputs[k];
+        if (chosen[i] < 0) return no_output(model, args->outputs[i]);
+    }
+    model->graph->outputs = chosen;
+    model->graph->n_outputs = n;
+    return KN_OK;
+}
+
 static kn_status prepare(kni_onnx *session)
 {
     session->plan.host = kn_device_cpu();
@@ -140,7 +174,8 @@ static kn_onnx open_session(kni_onnx_model *model, const kn_onnx_args *args, con
     session->keeps_stored = args && args->keep_stored;
     session->max_trips = args && args->max_trips > 0 ? args->max_trips : MAX_TRIPS;
     kni_exclusive_init(&session->plan.lock);
-    if (prepare(session) == KN_OK) return kni_object_make(&kni_kind_onnx, session, function);
+    if (choose_outputs(model, args) == KN_OK && prepare(session) == KN_OK)
+        return kni_object_make(&kni_kind_onnx, session, function);
     kni_onnx_destroy(session);
     return NULL;
 }

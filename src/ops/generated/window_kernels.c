@@ -6,11 +6,13 @@
 #define IS_FLOAT 1
 #define max_pool(item, ...) max_pool_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define max_pool_values(item, ...) max_pool_values_f64(int64_t *kni_error, item, __VA_ARGS__)
+#define max_pool_grad(item, ...) max_pool_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool(item, ...) avg_pool_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool_grad(item, ...) avg_pool_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_avg_pool(item, ...) adaptive_avg_pool_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_avg_pool_grad(item, ...) adaptive_avg_pool_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_max_pool(item, ...) adaptive_max_pool_f64(int64_t *kni_error, item, __VA_ARGS__)
+#define adaptive_max_pool_grad(item, ...) adaptive_max_pool_grad_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define unfold4d(item, ...) unfold4d_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define fold4d(item, ...) fold4d_f64(int64_t *kni_error, item, __VA_ARGS__)
 #define im2col(item, ...) im2col_f64(int64_t *kni_error, item, __VA_ARGS__)
@@ -21,15 +23,18 @@
 #define taps_outside taps_outside_f64
 #define taps_counted taps_counted_f64
 #define first_window first_window_f64
+#define last_window last_window_f64
 #define block_of block_of_f64
 #include "ops/kernels/window.kn"
 #undef max_pool
 #undef max_pool_values
+#undef max_pool_grad
 #undef avg_pool
 #undef avg_pool_grad
 #undef adaptive_avg_pool
 #undef adaptive_avg_pool_grad
 #undef adaptive_max_pool
+#undef adaptive_max_pool_grad
 #undef unfold4d
 #undef fold4d
 #undef im2col
@@ -40,6 +45,7 @@
 #undef taps_outside
 #undef taps_counted
 #undef first_window
+#undef last_window
 #undef block_of
 #undef T
 #undef IS_FLOAT
@@ -54,6 +60,12 @@ static void run_max_pool_values_f64(const kni_kernel_call *call, int64_t begin, 
 {
     for (int64_t item = begin; item < end; item++)
         max_pool_values_f64(call->error, item, call->inputs[0], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
+}
+
+static void run_max_pool_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
+{
+    for (int64_t item = begin; item < end; item++)
+        max_pool_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints + 0, call->ints + 3, call->ints + 6, call->ints + 9, call->ints + 12, call->ints + 15);
 }
 
 static void run_avg_pool_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
@@ -86,6 +98,12 @@ static void run_adaptive_max_pool_f64(const kni_kernel_call *call, int64_t begin
         adaptive_max_pool_f64(call->error, item, call->inputs[0], call->outputs[0], call->outputs[1], call->ints + 0, call->ints + 3);
 }
 
+static void run_adaptive_max_pool_grad_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
+{
+    for (int64_t item = begin; item < end; item++)
+        adaptive_max_pool_grad_f64(call->error, item, call->inputs[0], call->inputs[1], call->outputs[0], call->ints + 0, call->ints + 3);
+}
+
 static void run_unfold4d_f64(const kni_kernel_call *call, int64_t begin, int64_t end)
 {
     for (int64_t item = begin; item < end; item++)
@@ -114,11 +132,13 @@ static void run_col2im_f64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define IS_FLOAT 0
 #define max_pool(item, ...) max_pool_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define max_pool_values(item, ...) max_pool_values_i64(int64_t *kni_error, item, __VA_ARGS__)
+#define max_pool_grad(item, ...) max_pool_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool(item, ...) avg_pool_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool_grad(item, ...) avg_pool_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_avg_pool(item, ...) adaptive_avg_pool_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_avg_pool_grad(item, ...) adaptive_avg_pool_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_max_pool(item, ...) adaptive_max_pool_i64(int64_t *kni_error, item, __VA_ARGS__)
+#define adaptive_max_pool_grad(item, ...) adaptive_max_pool_grad_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define unfold4d(item, ...) unfold4d_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define fold4d(item, ...) fold4d_i64(int64_t *kni_error, item, __VA_ARGS__)
 #define im2col(item, ...) im2col_i64(int64_t *kni_error, item, __VA_ARGS__)
@@ -129,15 +149,18 @@ static void run_col2im_f64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define taps_outside taps_outside_i64
 #define taps_counted taps_counted_i64
 #define first_window first_window_i64
+#define last_window last_window_i64
 #define block_of block_of_i64
 #include "ops/kernels/window.kn"
 #undef max_pool
 #undef max_pool_values
+#undef max_pool_grad
 #undef avg_pool
 #undef avg_pool_grad
 #undef adaptive_avg_pool
 #undef adaptive_avg_pool_grad
 #undef adaptive_max_pool
+#undef adaptive_max_pool_grad
 #undef unfold4d
 #undef fold4d
 #undef im2col
@@ -148,6 +171,7 @@ static void run_col2im_f64(const kni_kernel_call *call, int64_t begin, int64_t e
 #undef taps_outside
 #undef taps_counted
 #undef first_window
+#undef last_window
 #undef block_of
 #undef T
 #undef IS_FLOAT
@@ -198,11 +222,13 @@ static void run_col2im_i64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define IS_FLOAT 0
 #define max_pool(item, ...) max_pool_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define max_pool_values(item, ...) max_pool_values_u64(int64_t *kni_error, item, __VA_ARGS__)
+#define max_pool_grad(item, ...) max_pool_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool(item, ...) avg_pool_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define avg_pool_grad(item, ...) avg_pool_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_avg_pool(item, ...) adaptive_avg_pool_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_avg_pool_grad(item, ...) adaptive_avg_pool_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define adaptive_max_pool(item, ...) adaptive_max_pool_u64(int64_t *kni_error, item, __VA_ARGS__)
+#define adaptive_max_pool_grad(item, ...) adaptive_max_pool_grad_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define unfold4d(item, ...) unfold4d_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define fold4d(item, ...) fold4d_u64(int64_t *kni_error, item, __VA_ARGS__)
 #define im2col(item, ...) im2col_u64(int64_t *kni_error, item, __VA_ARGS__)
@@ -213,15 +239,18 @@ static void run_col2im_i64(const kni_kernel_call *call, int64_t begin, int64_t e
 #define taps_outside taps_outside_u64
 #define taps_counted taps_counted_u64
 #define first_window first_window_u64
+#define last_window last_window_u64
 #define block_of block_of_u64
 #include "ops/kernels/window.kn"
 #undef max_pool
 #undef max_pool_values
+#undef max_pool_grad
 #undef avg_pool
 #undef avg_pool_grad
 #undef adaptive_avg_pool
 #undef adaptive_avg_pool_grad
 #undef adaptive_max_pool
+#undef adaptive_max_pool_grad
 #undef unfold4d
 #undef fold4d
 #undef im2col
@@ -232,6 +261,7 @@ static void run_col2im_i64(const kni_kernel_call *call, int64_t begin, int64_t e
 #undef taps_outside
 #undef taps_counted
 #undef first_window
+#undef last_window
 #undef block_of
 #undef T
 #undef IS_FLOAT
@@ -280,11 +310,13 @@ static void run_col2im_u64(const kni_kernel_call *call, int64_t begin, int64_t e
 
 const kni_kernel kni_kernel_max_pool = {"max_pool", "TTi", 1, 2, 0, {run_max_pool_f64, run_max_pool_i64, run_max_pool_u64}};
 const kni_kernel kni_kernel_max_pool_values = {"max_pool_values", "TT", 1, 1, 0, {run_max_pool_values_f64, run_max_pool_values_i64, run_max_pool_values_u64}};
+const kni_kernel kni_kernel_max_pool_grad = {"max_pool_grad", "TiT", 2, 1, 0, {run_max_pool_grad_f64, NULL, NULL}};
 const kni_kernel kni_kernel_avg_pool = {"avg_pool", "TT", 1, 1, 0, {run_avg_pool_f64, NULL, NULL}};
 const kni_kernel kni_kernel_avg_pool_grad = {"avg_pool_grad", "TT", 1, 1, 0, {run_avg_pool_grad_f64, NULL, NULL}};
 const kni_kernel kni_kernel_adaptive_avg_pool = {"adaptive_avg_pool", "TT", 1, 1, 0, {run_adaptive_avg_pool_f64, NULL, NULL}};
 const kni_kernel kni_kernel_adaptive_avg_pool_grad = {"adaptive_avg_pool_grad", "TT", 1, 1, 0, {run_adaptive_avg_pool_grad_f64, NULL, NULL}};
 const kni_kernel kni_kernel_adaptive_max_pool = {"adaptive_max_pool", "TTi", 1, 2, 0, {run_adaptive_max_pool_f64, run_adaptive_max_pool_i64, run_adaptive_max_pool_u64}};
+const kni_kernel kni_kernel_adaptive_max_pool_grad = {"adaptive_max_pool_grad", "TiT", 2, 1, 0, {run_adaptive_max_pool_grad_f64, NULL, NULL}};
 const kni_kernel kni_kernel_unfold4d = {"unfold4d", "TT", 1, 1, 0, {run_unfold4d_f64, run_unfold4d_i64, run_unfold4d_u64}};
 const kni_kernel kni_kernel_fold4d = {"fold4d", "TT", 1, 1, 0, {run_fold4d_f64, run_fold4d_i64, run_fold4d_u64}};
 const kni_kernel kni_kernel_im2col = {"im2col", "TT", 1, 1, 0, {run_im2col_f64, run_im2col_i64, run_im2col_u64}};

@@ -6,11 +6,13 @@
 
 extern const kni_kernel kni_kernel_max_pool;
 extern const kni_kernel kni_kernel_max_pool_values;
+extern const kni_kernel kni_kernel_max_pool_grad;
 extern const kni_kernel kni_kernel_avg_pool;
 extern const kni_kernel kni_kernel_avg_pool_grad;
 extern const kni_kernel kni_kernel_adaptive_avg_pool;
 extern const kni_kernel kni_kernel_adaptive_avg_pool_grad;
 extern const kni_kernel kni_kernel_adaptive_max_pool;
+extern const kni_kernel kni_kernel_adaptive_max_pool_grad;
 extern const kni_kernel kni_kernel_unfold4d;
 extern const kni_kernel kni_kernel_fold4d;
 extern const kni_kernel kni_kernel_im2col;

@@ -180,7 +180,7 @@ def pools(g):
         g.add(op, [g.values(*shape, flags="" if mean else "distinct")], attrs=attrs, grad=True, name=name, covers=rows,
               expect=lambda x: pooled(x, attrs, mean))
 
-    mean, most = ["avg_pool", "avg_pool_grad"], ["max_pool_values"]
+    mean, most = ["avg_pool", "avg_pool_grad"], ["max_pool_values", "max_pool_grad"]
     pool("max_pool2d", (2, 2, 5, 6), "padded", most, window=[3, 3], stride=[1, 2], padding=[2, 2])
     pool("max_pool1d", (2, 2, 9), "padded", most, window=[3], stride=[2], padding=[3], padding_end=[4], dilation=[2])
     for exclude in (False, True):

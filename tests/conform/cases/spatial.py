@@ -3,7 +3,7 @@ import math
 
 import torch
 import torch.nn.functional as F
-from conform import FLOATS, NUMBERS
+from conform import FLOATS, NUMBERS, code
 
 NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS3, AREA = range(6)
 POOLS = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
@@ -24,9 +24,9 @@ def max_pool(g, shape, window, stride=None, padding=0, dilation=1, ceil_mode=Fal
 
     x = g.values(*shape, low=-50, high=50, flags="distinct")
     g.add("max_pool%dd_with_indices" % axes, [x], attrs=attrs, dtypes=NUMBERS, out=[lambda d: d, "i64"], expect=both,
-          grad=True, covers=["max_pool"], name=name, large=False)
+          grad=True, covers=["max_pool", "max_pool_grad"], name=name, large=False)
     g.add("max_pool%dd" % axes, [x], attrs=attrs, dtypes=NUMBERS, out=lambda d: d, expect=lambda x: both(x)[0],
-          grad=True, covers=["max_pool_values"], name=name)
+          grad=True, covers=["max_pool_values", "max_pool_grad"], name=name)
 
 
 def avg_pool(g, shape, window, stride=None, padding=0, ceil_mode=False, exclude=False, divisor=None, name=None):
@@ -38,6 +38,61 @@ def avg_pool(g, shape, window, stride=None, padding=0, ceil_mode=False, exclude=
     more = () if axes == 1 else (divisor,)
     g.add("avg_pool%dd" % axes, [g.values(*shape)], attrs=attrs, grad=True, covers=["avg_pool", "avg_pool_grad"],
           expect=lambda x: AVERAGES[axes](x, window, stride, padding, ceil_mode, not exclude, *more), name=name)
+
+
+def gradients_of_max(g):
+    """Of equal elements the first gets all, of NaN the last; positions of any integer dtype."""
+    most = ["max_pool_values", "max_pool_grad"]
+    for flags in ("ties", "ties nan"):
+        name = flags.replace(" ", "-")
+        g.add("max_pool1d", [g.values(2, 2, 13, flags=flags)], attrs={"window": [4], "stride": [2], "padding": [2]}, name=name,
+              covers=most, grad="torch", expect=lambda x: F.max_pool1d(x, 4, 2, 2), large=False)
+        g.add("max_pool2d", [g.values(1, 2, 9, 8, flags=flags)], attrs={"window": [3, 3], "stride": [2, 2], "padding": [1, 1]},
+              name=name, covers=most, grad="torch", expect=lambda x: F.max_pool2d(x, 3, 2, 1), large=False)
+        g.add("max_pool3d", [g.values(1, 2, 4, 5, 6, flags=flags)], attrs={"window": [2, 3, 2], "stride": [1, 2, 2]}, name=name,
+              covers=most, grad="torch", expect=lambda x: F.max_pool3d(x, (2, 3, 2), (1, 2, 2)), large=False)
+    torch.manual_seed(5)
+    for x, window, stride, padding, at in [((2, 2, 9), [3], [1], [1], "u8"), ((1, 2, 7, 8), [3, 3], [2, 2], [1, 1], "u16"),
+                                           ((2, 6, 7), [2, 3], [3, 2], [0, 1], "i32"),
+                                           ((1, 1, 4, 5, 6), [2, 3, 2], [2, 1, 2], [1, 1, 0], "i64")]:
+        axes = len(window)
+        image = torch.rand(*x, dtype=torch.float64).requires_grad_()
+        y, places = POOLS[axes](image, window, stride, padding, return_indices=True)
+        g.add("max_pool_grad", [g.values(*y.shape), g.literal(places.tolist(), dtype=at)], dtypes=FLOATS, grad=[0], large=False,
+              attrs=dict(axes=axes, window=window, stride=stride, padding=padding, size=list(x[-axes:])),
+              expect=lambda dy, _, x=image, y=y: torch.autograd.grad(y, x, dy, retain_graph=True, create_graph=True)[0])
+        size = [max(1, n // 3) for n in x[-axes:]]
+        z, places = ADAPTIVE[axes][1](image, size if axes > 1 else size[0], return_indices=True)
+        g.add("adaptive_max_pool_grad", [g.values(*z.shape), g.literal(places.tolist(), dtype=at)], dtypes=FLOATS, grad=[0],
+              attrs=dict(size=size, input=list(x[-axes:])), large=False,
+              expect=lambda dy, _, x=image, z=z: torch.autograd.grad(z, x, dy, retain_graph=True, create_graph=True)[0])
+
+    def put(dy, at, size):
+        planes = torch.zeros(*dy.shape[:2], math.prod(size), dtype=dy.dtype)
+        return planes.scatter_add(2, at.flatten(2), dy.flatten(2)).reshape(*dy.shape[:2], *size)
+
+    # All windows hold the whole plane, so that any position may be a window's.
+    for size in ([5], [3, 5], [2, 3, 4]):
+        axes, windows = len(size), [2 * n - 1 for n in size]
+        plane = math.prod(size) - 1
+        attrs = dict(axes=axes, window=windows, stride=[1] * axes, padding=[n - 1 for n in size], size=size)
+        large = (33, 130, *size)
+        g.add("max_pool_grad", [g.values(2, 3, *size), g.ints(2, 3, *size, low=0, high=plane, dtype="i64")], dtypes=FLOATS,
+              attrs=attrs, grad=[0], large=[large, large], name="whole", expect=lambda dy, at, s=size: put(dy, at, s))
+        one = [2, 3] + [1] * axes
+        large = (70, 130, *[1] * axes)
+        g.add("adaptive_max_pool_grad", [g.values(*one), g.ints(*one, low=0, high=plane, dtype="i32")], dtypes=FLOATS, grad=[0],
+              attrs=dict(size=[1] * axes, input=size), large=[large, large], name="whole", expect=lambda dy, at, s=size: put(dy, at, s))
+    dy, at = g.values(1, 2, 3, 3), g.ints(1, 2, 3, 3, low=0, high=3, dtype="i64")
+    attrs = {"axes": 2, "window": [2, 2], "size": [6, 6]}
+    g.error("max_pool_grad", [dy, g.ints(1, 2, 3, low=0, high=3, dtype="i64")], attrs=attrs, status="shape", text="one for each")
+    g.error("max_pool_grad", [dy, dy], attrs=attrs, status="dtype", text="positions are integers")
+    g.error("max_pool_grad", [dy, at], attrs=dict(attrs, size=[8, 6]), status="shape", text="is not a pooled")
+    g.error("max_pool_grad", [dy, at], attrs=dict(attrs, size=[6]), text="entries")
+    g.error("adaptive_max_pool_grad", [dy, at], attrs={"size": [3, 4], "input": [6, 6]}, status="shape", text="is not a pooled")
+    g.error("max_pool", [g.values(1, 2, 300, 300)], attrs={"axes": 2, "window": [2, 2], "places": code("u16")},
+            text="does not hold all positions")
+    g.error("max_pool", [g.values(1, 2, 3, 3)], attrs={"axes": 2, "window": [2, 2], "places": code("f32")}, text="places is")
 
 
 def pooling(g):
@@ -58,6 +113,7 @@ def pooling(g):
     g.add("max_pool2d_with_indices", [g.literal([[[[1.0, 1.0, 0.0], [1.0, 1.0, 2.0], [2.0, 2.0, 2.0]]]])],
           attrs={"window": [2, 2], "stride": [1, 1]}, covers=["max_pool"], name="ties", out=[lambda d: d, "i64"],
           expect=lambda x: F.max_pool2d(x, 2, 1, return_indices=True), large=False)
+    gradients_of_max(g)
     avg_pool(g, (2, 3, 11), [3])
     avg_pool(g, (3, 10), [4], [2], 2, name="unbatched")
     avg_pool(g, (2, 2, 8, 6), [2, 2])
@@ -104,7 +160,8 @@ def adaptive(g):
             return values.to(x.dtype), at
 
         g.add("adaptive_max_pool%dd" % axes, [g.values(*shape, low=-50, high=50, flags="distinct")],
-              attrs={"size": size}, dtypes=NUMBERS, out=[lambda d: d, "i64"], grad=True, covers=["adaptive_max_pool"],
+              attrs={"size": size}, dtypes=NUMBERS, out=[lambda d: d, "i64"], grad=True,
+              covers=["adaptive_max_pool", "adaptive_max_pool_grad"],
               expect=both, large=False)
     g.error("adaptive_avg_pool2d", [g.values(1, 2, 5, 5)], attrs={"size": [1, 2, 3]}, text="entries")
     g.error("adaptive_avg_pool2d", [g.values(1, 2, 5, 5)], attrs={"size": [-2, 2]}, text="size")

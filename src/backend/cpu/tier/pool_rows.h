@@ -116,7 +116,7 @@ static void max_of_four(T *restrict y, const T *restrict a, const T *restrict b,
         y[o] = larger(larger(a[2 * o], a[2 * o + 1]), larger(b[2 * o], b[2 * o + 1]));
 }
 
-void NAME(kni_pool_max)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
+void NAME(kni_pool_max)(const kni_pool_plan *p, const void *plane, void *y, void *at, int64_t begin,
                         int64_t end)
 {
     T row[KNI_POOL_STRIP];
@@ -137,7 +137,7 @@ void NAME(kni_pool_max)(const kni_pool_plan *p, const void *plane, void *y, int6
     }
 }
 
-void NAME(kni_pool_mean)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
+void NAME(kni_pool_mean)(const kni_pool_plan *p, const void *plane, void *y, void *at, int64_t begin,
                          int64_t end)
 {
     T row[KNI_POOL_STRIP];
@@ -169,63 +169,121 @@ static inline void clip(const kni_pool_plan *p, int axis, int64_t begin, int64_t
     *last = room / step + 1 < p->window[axis] ? room / step + 1 : p->window[axis];
 }
 
-enum { AT_PART = 64 };
+enum { AT_STRIP = 512 };
 
-/* n <= AT_PART windows that lie inside of the plane, side by side from element `corner` on: all of them take their next element before
-   any takes the one after, which leaves no choice to predictors. Called with constant strides where that pays. */
-static inline __attribute__((always_inline)) void at_part(const T *restrict x, T *restrict y,
-                                                          int64_t *restrict at, int64_t n, int64_t corner,
-                                                          int64_t width, int64_t stride, int64_t rows,
-                                                          int64_t columns)
+static inline void put_place(void *at, int bytes, int64_t o, int64_t place)
 {
-    int32_t best[AT_PART];
-    T most[AT_PART];
-    for (int64_t o = 0; o < n; o++) {
-        best[o] = 0;
-        most[o] = x[corner + o * stride];
+    if (bytes == 2)
+        ((uint16_t *)at)[o] = (uint16_t)place;
+    else if (bytes == 4)
+        ((int32_t *)at)[o] = (int32_t)place;
+    else
+        ((int64_t *)at)[o] = place;
+}
+
+static void put_places(void *at, int bytes, int64_t first, int64_t n, const int32_t *place)
+{
+    uint16_t *two = (uint16_t *)at + first;
+    int32_t *four = (int32_t *)at + first;
+    int64_t *eight = (int64_t *)at + first;
+    if (bytes == 2)
+        for (int64_t o = 0; o < n; o++) two[o] = (uint16_t)place[o];
+    else if (bytes == 4)
+        for (int64_t o = 0; o < n; o++) four[o] = place[o];
+    else
+        for (int64_t o = 0; o < n; o++) eight[o] = place[o];
+}
+
+/* One row of windows, whose elements are from place `base` on: the larger stay, of equals those of earlier rows. Whether any is
+   NaN, for which these comparisons do not do. */
+static int at_start(T *restrict most, int32_t *restrict place, const T *restrict from, int32_t base,
+                    int64_t n)
+{
+    int odd = 0;
+    for (int64_t i = 0; i < n; i++) {
+        odd |= from[i] != from[i];
+        most[i] = from[i];
+        place[i] = base + (int32_t)i;
     }
-    for (int64_t k1 = 0; k1 < rows; k1++)
-        for (int64_t k2 = 0; k2 < columns; k2++) {
-            const int32_t i = (int32_t)(k1 * width + k2);
-            const T *from = x + corner + i;
-            for (int64_t o = 0; o < n; o++) {
-                const T v = from[o * stride];
-                const int take = (v > most[o]) | (v != v);
-                best[o] = take ? i : best[o];
-                most[o] = take ? v : most[o];
-            }
+    return odd;
+}
+
+static int at_into(T *restrict most, int32_t *restrict place, const T *restrict from, int32_t base, int64_t n)
+{
+    int odd = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int take = from[i] > most[i];
+        odd |= from[i] != from[i];
+        most[i] = take ? from[i] : most[i];
+        place[i] = take ? base + (int32_t)i : place[i];
+    }
+    return odd;
+}
+
+/* The columns of windows: of equals the one at the first place. Called with constants where that pays. */
+static inline __attribute__((always_inline)) void at_row(T *restrict y, int32_t *restrict best,
+                                                         const T *restrict most,
+                                                         const int32_t *restrict place, int64_t n,
+                                                         int64_t stride, int64_t window, int64_t dilation)
+{
+    for (int64_t o = 0; o < n; o++) {
+        T v = most[o * stride];
+        int32_t p = place[o * stride];
+        for (int64_t k = 1; k < window; k++) {
+            const T w = most[o * stride + k * dilation];
+            const int32_t q = place[o * stride + k * dilation];
+            const int take = (w > v) | ((w == v) & (q < p));
+            v = take ? w : v;
+            p = take ? q : p;
         }
-    for (int64_t o = 0; o < n; o++) {
-        y[o] = most[o];
-        at[o] = corner + o * stride + best[o];
+        y[o] = v;
+        best[o] = p;
     }
 }
 
-/* Results first .. last - 1 of a line, whose windows of `rows` rows lie inside from element `corner` on. */
-static void at_inside(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t first, int64_t last,
-                      int64_t corner, int64_t rows)
+static void at_columns(const kni_pool_plan *p, T *y, int32_t *best, const T *most, const int32_t *place,
+                       int64_t n)
 {
-    const int64_t stride = p->stride[2], width = p->sx[2], columns = p->window[2];
-    for (int64_t o = first; o < last; o += AT_PART) {
-        const int64_t n = last - o < AT_PART ? last - o : AT_PART, from = corner + (o - first) * stride;
-        if (stride == 1)
-            at_part(x, y + o, at + o, n, from, width, 1, rows, columns);
-        else if (stride == 2)
-            at_part(x, y + o, at + o, n, from, width, 2, rows, columns);
-        else
-            at_part(x, y + o, at + o, n, from, width, stride, rows, columns);
-    }
+    int64_t stride = p->stride[2], window = p->window[2], dilation = p->dilation[2];
+    int64_t kind = dilation == 1 && stride <= 2 ? stride * 16 + window : 0;
+    if (kind == 16 + 3)
+        at_row(y, best, most, place, n, 1, 3, 1);
+    else if (kind == 32 + 2)
+        at_row(y, best, most, place, n, 2, 2, 1);
+    else if (kind == 32 + 3)
+        at_row(y, best, most, place, n, 2, 3, 1);
+    else
+        at_row(y, best, most, place, n, stride, window, dilation);
 }
 
-/* Whether windows are dense and flat, in planes small enough for 32 bits. */
-static int is_flat(const kni_pool_plan *p)
+/* As combine_rows; columns outside of the plane are no window's largest. */
+static int at_rows(const kni_pool_plan *p, const T *plane, int64_t line, int64_t first, int64_t n, T *most,
+                   int32_t *place)
 {
-    return p->sx[0] == 1 && p->sy[0] == 1 && p->padding[0] == 0 && p->window[0] == 1 && p->dilation[1] == 1 &&
-           p->dilation[2] == 1 && p->sx[1] <= INT32_MAX / p->sx[2];
+    int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
+    int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
+    int64_t from = first < 0 ? 0 : first, to = first + n < p->sx[2] ? first + n : p->sx[2];
+    int started = 0, odd = 0;
+    if (to < from) to = from;
+    for (int64_t k0 = 0; k0 < p->window[0]; k0++) {
+        int64_t i0 = b0 + k0 * p->dilation[0];
+        if (i0 < 0 || i0 >= p->sx[0]) continue;
+        for (int64_t k1 = 0; k1 < p->window[1]; k1++) {
+            int64_t i1 = b1 + k1 * p->dilation[1];
+            if (i1 < 0 || i1 >= p->sx[1]) continue;
+            int64_t base = (i0 * p->sx[1] + i1) * p->sx[2] + from;
+            odd |= (started ? at_into : at_start)(most + from - first, place + from - first, plane + base,
+                                                  (int32_t)base, to - from);
+            started = 1;
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (i < from - first || i >= to - first) most[i] = (T)-__builtin_inf(), place[i] = INT32_MAX;
+    return odd;
 }
 
 /* Results first .. last - 1 of a line, one window after the other. No window is without elements. */
-static void at_windows(const kni_pool_plan *p, const T *x, T *y, int64_t *at, int64_t line, int64_t first,
+static void at_windows(const kni_pool_plan *p, const T *x, T *y, void *at, int64_t line, int64_t first,
                        int64_t last)
 {
     const int64_t b0 = line / p->sy[1] * p->stride[0] - p->padding[0];
@@ -250,28 +308,31 @@ static void at_windows(const kni_pool_plan *p, const T *x, T *y, int64_t *at, in
                 }
             }
         y[o] = most;
-        at[o] = best;
+        put_place(at, p->place_bytes, o, best);
     }
 }
 
-/* Values and positions. */
-void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, int64_t *at, int64_t begin,
+/* Values and positions. Lines with NaN, of which the last wins, are rare. */
+void NAME(kni_pool_at)(const kni_pool_plan *p, const void *plane, void *y, void *at, int64_t begin,
                        int64_t end)
 {
-    /* Windows from `low` on and before `high` lie between the first and the last column. */
-    const int64_t room = p->sx[2] - p->window[2] + p->padding[2];
-    int64_t low = (p->padding[2] + p->stride[2] - 1) / p->stride[2],
-            high = room < 0 ? 0 : room / p->stride[2] + 1;
-    if (high > p->sy[2]) high = p->sy[2];
-    if (!is_flat(p) || high < low) low = high = 0;
+    T most[AT_STRIP];
+    int32_t place[AT_STRIP], best[AT_STRIP];
+    const int64_t span = (p->window[2] - 1) * p->dilation[2] + 1;
+    const int small = span <= AT_STRIP / 2 && p->sx[0] * p->sx[1] <= INT32_MAX / p->sx[2];
+    const int64_t strip = small ? (AT_STRIP - span) / p->stride[2] + 1 : p->sy[2];
     for (int64_t line = begin; line < end; line++) {
         T *values = (T *)y + line * p->sy[2];
-        int64_t *places = at + line * p->sy[2], f1, l1;
-        const int64_t b1 = line % p->sy[1] * p->stride[1] - p->padding[1];
-        clip(p, 1, b1, &f1, &l1);
-        at_windows(p, plane, values, places, line, 0, low);
-        at_inside(p, plane, values, places, low, high,
-                  (b1 + f1) * p->sx[2] + low * p->stride[2] - p->padding[2], l1 - f1);
-        at_windows(p, plane, values, places, line, high, p->sy[2]);
+        char *places = (char *)at + line * p->sy[2] * p->place_bytes;
+        for (int64_t o = 0; o < p->sy[2]; o += strip) {
+            int64_t n = p->sy[2] - o < strip ? p->sy[2] - o : strip;
+            if (!small || at_rows(p, plane, line, o * p->stride[2] - p->padding[2],
+                                  (n - 1) * p->stride[2] + span, most, place)) {
+                at_windows(p, plane, values, places, line, o, o + n);
+                continue;
+            }
+            at_columns(p, values + o, best, most, place, n);
+            put_places(places, p->place_bytes, o, n, best);
+        }
     }
 }
