@@ -103,6 +103,7 @@ typedef struct kn_limits {
     uint32_t kinds;                               /* bit by kn_group_kind */
     int32_t max_records, max_inputs, max_outputs; /* of one group */
     uint32_t takes;                               /* KN_TAKES_ bits */
+    int64_t waiting_bytes; /* of results that may wait in a queue; what is less than 8 GiB counts as that */
 } kn_limits;
 
 /* Whether a record may follow a product in its group. */

@@ -173,7 +173,10 @@ typedef struct kn_attention_args {
     bool is_causal; /* query i sees keys 0 .. i only */
     double
         dropout; /* each weight becomes 0 with this probability (kn_seed), the others are divided by 1 - dropout; 0 is off, also
-                       for evaluation. The weights are then held in memory */
+                       for evaluation. In f64 and above 256 elements of a vector the weights are then held in memory */
+    /* Integers [1] or [batch]: only the first lengths[b] keys are there. With is_causal the queries are the last of these: query i sees
+       keys 0 .. lengths[b] - queries + i. So a cache may have more room than keys, and no plan depends on how full it is. */
+    kn_tensor lengths;
 } kn_attention_args;
 #define KN_ATTENTION_ARGS_DEFAULTS KN_ZEROED
 /* y = softmax(scale q k' + bias) v over the last two axes. q [batch, heads, queries, size], k [batch, key heads, keys,

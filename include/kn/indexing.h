@@ -91,6 +91,13 @@ KN_API kn_tensor kn_scatter_nd(kn_tensor x, kn_tensor indices, kn_tensor values,
 
 /* x, with kn_slice_ranges(x, ranges, n) replaced by values, which broadcast to it. */
 KN_API kn_tensor kn_slice_assign(kn_tensor x, const kn_range *ranges, int32_t n, kn_tensor values);
+/* Parts of an axis at a position that is data, i64 or another integer: of shape [1], or with one for each index of the first axis (axis
+   above 0 then). A position is moved to where all of the part lies inside. A plan of fusion(...) is the same wherever it is, so that
+   text is generated from one recording: make positions on the device (kn_arange(t, t + 1, 1, KN_I64)).
+   y[..., i, ...] = x[..., position + i, ...], size elements of the axis, a copy. */
+KN_API kn_tensor kn_slice_at(kn_tensor x, int32_t axis, kn_tensor position, int64_t size);
+/* x with x[..., position + i, ...] = values[..., i, ...]; written in place where nobody else needs x. */
+KN_API kn_tensor kn_update_at(kn_tensor x, int32_t axis, kn_tensor position, kn_tensor values);
 KN_API kn_tensor kn_slice_fill(kn_tensor x, const kn_range *ranges, int32_t n, double value);
 
 /* ---- by mask */

@@ -578,6 +578,8 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_gather_nd_batch(...) kn_at(kn_gather_nd_batch(__VA_ARGS__), KN_SITE)
 #define kn_scatter_nd(...) kn_at(kn_scatter_nd(__VA_ARGS__), KN_SITE)
 #define kn_slice_assign(...) kn_at(kn_slice_assign(__VA_ARGS__), KN_SITE)
+#define kn_slice_at(...) kn_at(kn_slice_at(__VA_ARGS__), KN_SITE)
+#define kn_update_at(...) kn_at(kn_update_at(__VA_ARGS__), KN_SITE)
 #define kn_slice_fill(...) kn_at(kn_slice_fill(__VA_ARGS__), KN_SITE)
 #define kn_mask_where(...) kn_at(kn_mask_where(__VA_ARGS__), KN_SITE)
 #define kn_mask_fill(...) kn_at(kn_mask_fill(__VA_ARGS__), KN_SITE)

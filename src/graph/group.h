@@ -31,6 +31,9 @@ enum {
     KNI_TAKES_SEVERAL = KN_TAKES_SEVERAL,
     KNI_TAKES_MAPS = KN_TAKES_MAPS
 };
+/* Whether KN_FUSION_LOG asks for what is fused and why not. */
+bool kni_plan_log_wanted(void);
+
 #define KNI_TAIL_NO KN_FOLLOW_NO
 #define KNI_TAIL_ONLY KN_FOLLOW_ONLY
 #define KNI_TAIL_LAST KN_FOLLOW_LAST

@@ -10,6 +10,7 @@ typedef struct group {
     uint8_t kind;
     bool consumed;  /* another group reads from it: it cannot move behind that one */
     bool columns;   /* sums over its rows are among its results */
+    bool several;   /* a record of it has results for elements and for lines */
     int32_t place;  /* in the order of running */
     int32_t merged; /* the group it has become part of, -1 */
     int32_t n_records, n_inputs, n_results;
@@ -298,6 +299,10 @@ static const char *obstacle(const state *s, const kni_entry *e, int32_t g, role_
                                                                                       : "the group is full";
     for (int i = 0; i < e->record->n_in; i++)
         if (source_group(s, e, i) == g && !can_follow(s, e, i)) return "it reads a view of a result";
+    /* A running average lies where it did only if its own kernel writes it, and a recording is replayed only if it lies there. */
+    if (role == POINT && into->several && !kni_same_dims(domain->shape, into->domain.shape) &&
+        outside_operands(s, e, g))
+        return "it may be written over what it reads";
     return can_hold(s, into, 1, outside_operands(s, e, g), lasting_results(s, e)) ? NULL
                                                                                   : "the group is full";
 }
@@ -342,6 +347,7 @@ static void merge_sources(state *s, const kni_entry *e, int32_t g)
             continue;
         }
         if (from->kind == KNI_GROUP_ROWS) into->kind = KNI_GROUP_ROWS;
+        into->several |= from->several;
         into->n_records += from->n_records;
         into->n_inputs += from->n_inputs;
         into->n_results += from->n_results;
@@ -439,6 +445,7 @@ static void place_entry(state *s, int32_t index)
         if (latest_source(s, e, g) > s->groups[g].place) move_last(s, g);
         group *wider = &s->groups[g];
         wider->columns |= domain.takes & KNI_TAKES_COLUMNS || is_across(s, wider, e->record, role, &domain);
+        wider->several |= (domain.takes & KNI_TAKES_SEVERAL) != 0;
         widen_kind(wider, role, &domain);
         if (role == POINT || role == ROWS) merge_sources(s, e, g);
     }

@@ -9,7 +9,7 @@ static const char *const kinds[KNI_GROUP_KINDS] = {
     [KNI_GROUP_ROWS] = "rows",     [KNI_GROUP_PRODUCT] = "product",     [KNI_GROUP_MANY] = "many",
 };
 
-static bool wanted(void)
+bool kni_plan_log_wanted(void)
 {
     const char *text = kni_environment("KN_FUSION_LOG");
     return text && *text && strcmp(text, "0");
@@ -19,7 +19,7 @@ const char *kni_group_name(int kind) { return kind < KNI_GROUP_KINDS ? kinds[kin
 
 void kni_plan_log(const kni_plan *p, const kni_queue *q, const kni_grouping *g)
 {
-    if (!wanted()) return;
+    if (!kni_plan_log_wanted()) return;
     kni_log(KN_LOG_INFO, "fusion: a plan of %d records in %d steps; %d values are computed again, not stored",
             q->n_entries, p->n_steps, p->n_again);
     for (int32_t i = 0; i < p->n_steps; i++) {

@@ -1,6 +1,7 @@
-/* Runs the ops that layers bring along, and splitting as one of them. */
+/* Runs the ops that layers bring along, and cuts tensors into parts. */
 #include "nn/custom_run.h"
 #include "core/objects.h"
+#include "support/failure.h"
 #include <kn/creation.h>
 #include <kn/shape.h>
 #include <kn/tensor.h>
@@ -31,81 +32,26 @@ kn_status kni_custom_run(kni_custom *custom, const kn_tensor *in, kn_tensor *out
 
 /* ---- splitting */
 
-typedef struct split_rule {
-    int32_t n;
-    bool last; /* axis; else the first */
-} split_rule;
-
-static int32_t axis_of(const split_rule *rule, int32_t rank) { return rule->last ? rank - 1 : 0; }
-
 static int64_t part_start(int64_t size, int32_t n, int32_t part)
 {
     return size / n * part + size % n * part / n;
 }
 
-static kn_status split_infer(void *context, const kn_type *in, kn_type *out)
+static kn_status split(kn_tensor x, int32_t axis, int32_t n, kn_tensor *out)
 {
-    const split_rule *rule = context;
-    int32_t axis = axis_of(rule, in->shape.rank);
-    if (in->shape.rank < 1 || in->shape.dims[axis] < rule->n)
-        return kn_custom_fail(KN_ERROR_SHAPE, "the axis is too short to be split");
-    int64_t size = in->shape.dims[axis];
-    for (int32_t i = 0; i < rule->n; i++) {
-        out[i] = *in;
-        out[i].shape.dims[axis] = part_start(size, rule->n, i + 1) - part_start(size, rule->n, i);
+    kn_status s = KN_OK;
+    x = kn_keep(kn_alias(x)); /* one's own, so that it ends here whoever has x */
+    int64_t size = kn_size(x, axis);
+    for (int32_t i = 0; i < n; i++) {
+        int64_t start = part_start(size, n, i);
+        out[i] = kn_narrow(x, axis, start, part_start(size, n, i + 1) - start);
+        if (s == KN_OK) s = kni_failure_again(out[i]);
     }
-    return KN_OK;
+    kn_drop(x);
+    return s;
 }
 
-static kn_status split_lower(void *context, const kn_tensor *in, kn_tensor *out)
-{
-    const split_rule *rule = context;
-    int32_t axis = axis_of(rule, kn_rank(in[0]));
-    int64_t size = kn_size(in[0], axis);
-    for (int32_t i = 0; i < rule->n; i++) {
-        int64_t start = part_start(size, rule->n, i);
-        out[i] = kn_narrow(in[0], axis, start, part_start(size, rule->n, i + 1) - start);
-    }
-    return KN_OK;
-}
-
-static kn_status split_gradient(void *context, const kn_tensor *in, const kn_tensor *out, const kn_tensor *dy,
-                                kn_tensor *grads)
-{
-    const split_rule *rule = context;
-    (void)in;
-    kn_tensor parts[MOST_PARTS];
-    int32_t rank = 1;
-    for (int32_t i = 0; i < rule->n; i++) {
-        parts[i] = dy[i].bits ? dy[i] : kn_zeros_like(out[i]);
-        if (dy[i].bits) rank = kn_rank(dy[i]);
-    }
-    grads[0] = kn_concat(parts, rule->n, axis_of(rule, rank));
-    return KN_OK;
-}
-
-#define SPLIT(count, is_last, text)                                                                          \
-    {                                                                                                        \
-        {text, 1, count, split_infer, NULL, split_lower, split_gradient, &(split_rule){count, is_last}},     \
-            NULL                                                                                             \
-    }
-
-static kni_custom first_splits[] = {SPLIT(2, false, "nn_split_first_2"), SPLIT(3, false, "nn_split_first_3"),
-                                    SPLIT(4, false, "nn_split_first_4"), SPLIT(5, false, "nn_split_first_5"),
-                                    SPLIT(6, false, "nn_split_first_6"), SPLIT(7, false, "nn_split_first_7"),
-                                    SPLIT(8, false, "nn_split_first_8")};
-static kni_custom last_splits[] = {SPLIT(2, true, "nn_split_last_2"), SPLIT(3, true, "nn_split_last_3"),
-                                   SPLIT(4, true, "nn_split_last_4")};
-
-kn_status kni_split_first(kn_tensor x, int32_t n, kn_tensor *out)
-{
-    return kni_custom_run(&first_splits[n - 2], &x, out);
-}
-
-kn_status kni_split_last(kn_tensor x, int32_t n, kn_tensor *out)
-{
-    return kni_custom_run(&last_splits[n - 2], &x, out);
-}
+kn_status kni_split_last(kn_tensor x, int32_t n, kn_tensor *out) { return split(x, -1, n, out); }
 
 kn_status kni_unstack(kn_tensor x, int64_t count, kn_tensor *out)
 {
@@ -115,7 +61,7 @@ kn_status kni_unstack(kn_tensor x, int64_t count, kn_tensor *out)
     }
     int32_t n = count < MOST_PARTS ? (int32_t)count : MOST_PARTS;
     kn_tensor parts[MOST_PARTS];
-    kn_status s = kni_split_first(x, n, parts);
+    kn_status s = split(x, 0, n, parts);
     for (int32_t i = 0; i < n && s == KN_OK; i++) {
         int64_t start = part_start(count, n, i);
         s = kni_unstack(parts[i], part_start(count, n, i + 1) - start, out + start);

@@ -13,11 +13,10 @@ typedef struct kni_custom {
 /* Takes temporaries and fills the results, poisoned on failure. */
 kn_status kni_custom_run(kni_custom *custom, const kn_tensor *in, kn_tensor *out);
 
-/* Cuts the first axis (or the last) into n equal parts, 2 to 8; its gradient joins them in one go, where that of slices would
-   add up n tensors of the size of x. */
-kn_status kni_split_first(kn_tensor x, int32_t n, kn_tensor *out);
+/* Cuts the last axis into n equal parts, which are views of x. Takes x. */
 kn_status kni_split_last(kn_tensor x, int32_t n, kn_tensor *out);
-/* out[i] = x[i] for each of the `count` positions of the first axis, with the same economy. */
+/* out[i] = x[i] for each of the `count` positions of the first axis: views too, cut by eights, so that the tape joins the gradients of
+   however many there are by eights, each in one go. Takes x. */
 kn_status kni_unstack(kn_tensor x, int64_t count, kn_tensor *out);
 
 #endif

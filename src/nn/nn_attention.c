@@ -1,6 +1,7 @@
 /* Attention with heads: the module, its masks and its cache. */
 #include "core/dtype.h"
 #include "core/objects.h"
+#include "nn/attention_span.h"
 #include "nn/layer.h"
 #include "support/failure.h"
 #include "support/scalar_math.h"
@@ -102,7 +103,8 @@ kn_status kn_nn_attention_init(kn_nn_attention *m, int64_t d_model, int64_t n_he
    [batch, heads, queries, keys]. */
 typedef struct masks {
     kn_tensor sees, bias;
-    bool is_causal; /* in the simple form that kn_attention knows */
+    bool is_causal;    /* in the simple form that kn_attention knows */
+    kn_tensor lengths; /* of a cache that has more room than tokens; KN_NONE: all of its keys are there */
 } masks;
 
 static void only_where(masks *found, kn_tensor sees)
@@ -159,10 +161,23 @@ static kn_status find_old_masks(masks *found, const kn_nn_attention_call *call, 
     return s;
 }
 
+/* Whether the call writes into a cache that has more room than tokens. */
+static bool has_room(const kn_nn_attention_call *call)
+{
+    return call->cache && call->cache->capacity && !call->fixed_cache;
+}
+
+/* True where there is a key, and where the query is not before it: [queries or 1, keys]. The last query is at the last key. */
+static kn_tensor seen_in_room(kn_tensor end, int64_t queries, int64_t keys, bool causal)
+{
+    if (causal) end = kn_add(end, kn_unsqueeze(kn_arange((double)(1 - queries), 1, 1, KN_I64), 1));
+    return kn_less(kn_arange(0, (double)keys, 1, KN_I64), end);
+}
+
 static kn_status find_masks(masks *found, const kn_nn_attention_call *call, int64_t queries, int64_t keys,
                             bool simple)
 {
-    *found = (masks){KN_NONE, KN_NONE, false};
+    *found = (masks){KN_NONE, KN_NONE, false, KN_NONE};
     kn_status s = find_old_masks(found, call, keys);
     kn_tensor sees = call->sees, sees_keys = call->sees_keys, bias = call->bias;
     if (s == KN_OK && sees.bits) s = with_heads(&sees, "sees");
@@ -179,7 +194,15 @@ static kn_status find_masks(masks *found, const kn_nn_attention_call *call, int6
                         "kn_nn_attention_forward: bias is %s; it is a float that is added to the scores",
                         kn_dtype_name(kn_dtype_of(bias)));
     if (s == KN_OK && bias.bits) found->bias = found->bias.bits ? kn_keep(kn_add(found->bias, bias)) : bias;
-    if (s == KN_OK && call->is_causal && queries > 1) {
+    bool causal = call->is_causal && queries > 1;
+    if (s == KN_OK && has_room(call)) {
+        kn_tensor end = kn_narrow(call->span, 0, 1, 1);
+        found->is_causal = simple && causal;
+        if (simple)
+            found->lengths = kn_keep(end);
+        else
+            only_where(found, seen_in_room(end, queries, keys, causal));
+    } else if (s == KN_OK && causal) {
         found->is_causal = simple && queries == keys;
         if (!found->is_causal) only_where(found, kn_lower_mask(KN_SHAPE(queries, keys), keys - queries));
     }
@@ -202,7 +225,7 @@ static kn_tensor grouped_matmul(const kn_nn_attention *m, kn_tensor a, kn_tensor
     return kn_flatten(kn_matmul(groups, kn_unsqueeze(b, 2)), 1, 2);
 }
 
-/* Attention whose weights exist in memory: for dropout, quiet softmax, min_float, and to look at them. */
+/* Attention whose weights exist in memory: for quiet softmax, min_float, and to look at them. */
 static kn_tensor attend_openly(const kn_nn_attention *m, kn_tensor q, kn_tensor k, kn_tensor v,
                                const masks *given, kn_tensor *weights)
 {
@@ -223,7 +246,11 @@ static kn_tensor attend(const kn_nn_attention *m, kn_tensor q, kn_tensor k, kn_t
                         bool openly, kn_tensor *weights)
 {
     if (openly) return attend_openly(m, q, k, v, given, weights);
-    kn_attention_args args = {.mask = given->sees, .bias = given->bias, .is_causal = given->is_causal};
+    kn_attention_args args = {.mask = given->sees,
+                              .bias = given->bias,
+                              .is_causal = given->is_causal,
+                              .lengths = given->lengths,
+                              .dropout = m->training ? m->dropout : 0};
     return kn_attention(q, k, v, &args);
 }
 
@@ -235,7 +262,58 @@ void kn_nn_attention_cache_drop(kn_nn_attention_cache *cache)
     if (!cache) return;
     if (cache->key.bits) kn_drop(cache->key);
     if (cache->value.bits) kn_drop(cache->value);
-    *cache = (kn_nn_attention_cache){{0}, {0}, 0};
+    *cache = (kn_nn_attention_cache){.capacity = cache->capacity};
+}
+
+kn_tensor kni_attention_span(const kn_nn_attention_cache *cache, int64_t tokens)
+{
+    double before = (double)cache->length;
+    return kn_arange(before, before + (double)tokens + 0.5, (double)tokens, KN_I64);
+}
+
+/* Room for the capacity, like x but for the tokens. */
+static kn_tensor make_room(kn_tensor x, int64_t capacity)
+{
+    return kn_zeros(KN_SHAPE(kn_size(x, 0), kn_size(x, 1), capacity, kn_size(x, 3)), kn_dtype_of(x));
+}
+
+static kn_status check_room(const kn_nn_attention_cache *cache, kn_tensor x, kn_tensor room)
+{
+    int64_t tokens = kn_size(x, 2);
+    if (!kn_ok(x)) return kni_failure_of(x);
+    if (tokens > cache->capacity - cache->length)
+        return kni_failure(
+            KN_ERROR_INDEX,
+            "kn_nn_attention_forward: %lld tokens more do not fit into a cache of %lld, of which %lld "
+            "are used",
+            (long long)tokens, (long long)cache->capacity, (long long)cache->length);
+    bool fits = !room.bits || (kn_dtype_of(x) == kn_dtype_of(room) && kn_size(room, 2) == cache->capacity);
+    for (int i = 0; i < 4 && fits && room.bits; i++) fits = i == 2 || kn_size(x, i) == kn_size(room, i);
+    if (fits) return KN_OK;
+    return kni_failure(KN_ERROR_SHAPE,
+                       "kn_nn_attention_forward: the cache was begun with another batch, dtype or capacity; "
+                       "drop it before");
+}
+
+/* The same as `remember` in room that is there: *k and *v become all of it. The room is handed over, so that it can be written in
+   place; without memory the cache is empty afterwards. */
+static kn_status write_into(kn_nn_attention_cache *cache, kn_tensor span, kn_tensor *k, kn_tensor *v)
+{
+    kn_tensor new[2] = {kn_keep(*k), kn_keep(*v)}, room[2] = {cache->key, cache->value};
+    kn_status s = check_room(cache, new[0], room[0]);
+    if (s == KN_OK) s = check_room(cache, new[1], room[1]);
+    if (s != KN_OK) return s;
+    int64_t length = cache->length + kn_size(new[0], 2);
+    for (int i = 0; i < 2; i++)
+        room[i] = room[i].bits ? kn_alias(room[i]) : make_room(new[i], cache->capacity);
+    kn_nn_attention_cache_drop(cache);
+    for (int i = 0; i < 2; i++) room[i] = kn_update_at(room[i], 2, kn_narrow(span, 0, 0, 1), new[i]);
+    for (int i = 0; i < 2; i++)
+        if (!kn_ok(room[i])) return kni_failure_of(room[i]);
+    cache->key = *k = kn_own(room[0]);
+    cache->value = *v = kn_own(room[1]);
+    cache->length = length;
+    return KN_OK;
 }
 
 /* Adds *k and *v [batch, heads, new tokens, size] to the cache, and they become all that is in it. Nothing changes on
@@ -269,6 +347,7 @@ static kn_status find_keys(const kn_nn_attention *m, kn_tensor key, kn_tensor va
     *k = split_heads(kn_nn_linear_forward(&m->key, key), m->n_heads_kv, m->d_head);
     *v = split_heads(kn_nn_linear_forward(&m->value, value), m->n_heads_kv, m->d_head);
     if (call->rotary) *k = kn_nn_rotary_forward(call->rotary, *k, cache ? cache->length : 0);
+    if (has_room(call)) return write_into(cache, call->span, k, v);
     if (cache) return remember(cache, k, v);
     return KN_OK;
 }
@@ -290,7 +369,8 @@ kn_tensor kn_nn_attention_forward(const kn_nn_attention *m, kn_tensor query, kn_
 {
     KNI_NEEDS_INIT(kn_nn_attention, m);
     static const kn_nn_attention_call nothing = {.is_causal = false};
-    if (!call) call = &nothing;
+    kn_nn_attention_call own = call ? *call : nothing;
+    call = &own;
     kn_tensor results[2] = {KN_NONE, KN_NONE};
     kn_scope scope = kn_scope_begin();
     query = kn_keep(query);
@@ -300,7 +380,11 @@ kn_tensor kn_nn_attention_forward(const kn_nn_attention *m, kn_tensor query, kn_
     if (s == KN_OK) s = check_operand("key", key, m->d_context);
     if (s == KN_OK) s = check_operand("value", value, m->d_context);
     int64_t before = call->cache && !call->fixed_cache ? call->cache->length : 0;
-    bool openly = m->quiet_softmax || m->min_float != 0 || call->weights || (m->training && m->dropout > 0);
+    if (s == KN_OK && has_room(call)) {
+        own.span = kn_keep(own.span.bits ? own.span : kni_attention_span(call->cache, kn_size(key, 1)));
+        s = kni_failure_of(own.span);
+    }
+    bool openly = m->quiet_softmax || m->min_float != 0 || call->weights;
     masks given;
     kn_tensor k, v;
     if (s == KN_OK) s = find_keys(m, key, value, call, &k, &v);

@@ -1,4 +1,5 @@
 /* Stacks of transformer layers and their caches. */
+#include "nn/attention_span.h"
 #include "nn/layer.h"
 #include "support/argument.h"
 #include "support/failure.h"
@@ -67,7 +68,24 @@ static kn_nn_attention_call begin_call(const kn_nn_attention_call *given)
     if (call.sees.bits) call.sees = kn_keep(call.sees);
     if (call.sees_keys.bits) call.sees_keys = kn_keep(call.sees_keys);
     if (call.bias.bits) call.bias = kn_keep(call.bias);
+    if (call.span.bits) call.span = kn_keep(call.span);
     return call;
+}
+
+/* Where the new tokens come to lie is the same in all layers. */
+static void set_span(kn_nn_attention_call *call, const kn_nn_transformer_cache *cache, kn_tensor x)
+{
+    if (call->span.bits || !cache || !cache->self[0].capacity || !kn_ok(x) || kn_rank(x) != 3 ||
+        kn_size(x, 1) < 1)
+        return;
+    call->span = kn_keep(kni_attention_span(&cache->self[0], kn_size(x, 1)));
+}
+
+void kn_nn_transformer_cache_reserve(kn_nn_transformer_cache *cache, int64_t capacity)
+{
+    if (!cache) return;
+    kn_nn_transformer_cache_reset(cache);
+    for (int32_t i = 0; i < cache->n_layers; i++) cache->self[i].capacity = capacity > 0 ? capacity : 0;
 }
 
 static kn_status check_call(const char *function, const kn_nn_attention_call *given,
@@ -116,6 +134,7 @@ kn_tensor kn_nn_transformer_encoder_forward(const kn_nn_transformer_encoder *m, 
     if (s != KN_OK) return kn_poison(s, NULL);
     kn_scope scope = kn_scope_begin();
     kn_nn_attention_call shared = begin_call(call);
+    set_span(&shared, cache, x);
     for (int32_t i = 0; i < m->n_layers; i++) {
         if (cache) shared.cache = &cache->self[i];
         x = kn_nn_transformer_encoder_layer_forward(&m->layers[i], x, &shared);
@@ -159,6 +178,7 @@ kn_tensor kn_nn_transformer_decoder_forward(const kn_nn_transformer_decoder *m, 
     if (s != KN_OK) return kn_poison(s, NULL);
     kn_scope scope = kn_scope_begin();
     kn_nn_attention_call on_self = begin_call(self), on_memory = begin_call(cross);
+    set_span(&on_self, cache, x);
     if (memory.bits) memory = kn_keep(memory);
     on_memory.fixed_cache = true;
     for (int32_t i = 0; i < m->n_layers; i++) {

@@ -1,14 +1,18 @@
 /* Attention and its gradient: rows, lowering to products and softmax, and the public function. */
 #include "ops/attention.h"
+#include "core/device_object.h"
 #include "core/math/math.h"
+#include "core/math/philox.h"
 #include "ops/autocast_state.h"
 #include "ops/creation_rows.h"
+#include "ops/dropout.h"
 #include "ops/generated/attention_kernels.h"
 #include "ops/infer.h"
 #include "ops/native.h"
 #include "ops/record.h"
 
-extern const kni_native kni_cpu_attention, kni_cpu_attention_grad;
+extern const kni_native kni_cpu_attention, kni_cpu_attention_grad, kni_cpu_dropout_attention,
+    kni_cpu_dropout_attention_grad;
 
 static const kn_attribute attention_schema[] = {
     KNI_ATTR(kni_attention_attributes, scale, KNI_ATTR_REAL, KNI_STATIC),
@@ -21,6 +25,30 @@ static const kn_attribute gradient_schema[] = {
     KNI_ATTR(kni_attention_attributes, is_causal, KNI_ATTR_INT, KNI_STATIC),
     KNI_ATTR(kni_attention_attributes, wants_bias, KNI_ATTR_INT, KNI_STATIC),
     {0}};
+static const kn_attribute dropout_schema[] = {
+    KNI_ATTR(kni_attention_attributes, scale, KNI_ATTR_REAL, KNI_STATIC),
+    KNI_ATTR(kni_attention_attributes, softcap, KNI_ATTR_REAL, KNI_STATIC),
+    KNI_ATTR(kni_attention_attributes, is_causal, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_attention_attributes, dropout, KNI_ATTR_REAL, KNI_STATIC),
+    KNI_ATTR(kni_attention_attributes, key, KNI_ATTR_INT, KNI_DYNAMIC),
+    KNI_ATTR(kni_attention_attributes, counter, KNI_ATTR_INT, KNI_DYNAMIC),
+    {0}};
+static const kn_attribute dropout_gradient_schema[] = {
+    KNI_ATTR(kni_attention_attributes, scale, KNI_ATTR_REAL, KNI_STATIC),
+    KNI_ATTR(kni_attention_attributes, softcap, KNI_ATTR_REAL, KNI_STATIC),
+    KNI_ATTR(kni_attention_attributes, is_causal, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_attention_attributes, wants_bias, KNI_ATTR_INT, KNI_STATIC),
+    KNI_ATTR(kni_attention_attributes, dropout, KNI_ATTR_REAL, KNI_STATIC),
+    KNI_ATTR(kni_attention_attributes, key, KNI_ATTR_INT, KNI_DYNAMIC),
+    KNI_ATTR(kni_attention_attributes, counter, KNI_ATTR_INT, KNI_DYNAMIC),
+    {0}};
+
+uint64_t kni_attention_draw_key(const kni_attention_attributes *a)
+{
+    uint32_t words[4];
+    kni_philox((uint64_t)a->key, (uint64_t)a->counter, words);
+    return (uint64_t)words[1] << 32 | words[0];
+}
 
 double kni_attention_scale(const kni_attention_attributes *a, int64_t size)
 {
@@ -83,6 +111,9 @@ static kn_status check_attention(const kni_infer *c, int mask)
                               q->dims[1], k->dims[1], q, k);
     if (!(a->softcap >= 0))
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "softcap is %g; it must be 0 or more", a->softcap);
+    if (!(a->dropout >= 0 && a->dropout <= 1))
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "dropout is %g: the probability must be 0 to 1",
+                              a->dropout);
     const kn_dim scores[4] = {q->dims[0], q->dims[1], q->dims[2], k->dims[2]};
     const kni_type *hides = optional(c, mask), *adds = optional(c, mask + 1);
     if (hides && !kni_is_bool(hides->dtype))
@@ -238,18 +269,30 @@ static kn_tensor weights_of(const operands *o, const kni_attention_attributes *a
     return kn_keep(kn_where(blind, kni_number(o->q, 0), p));
 }
 
+/* x [batch, heads, queries, keys] with what is dropped at 0; every call drops the same. */
+static kn_tensor dropped(kn_tensor x, const kni_attention_attributes *a)
+{
+    if (a->dropout == 0) return x;
+    kni_dropout_attributes d = {.key = (int64_t)kni_attention_draw_key(a),
+                                .group = 1,
+                                .p = a->dropout,
+                                .scale = kni_attention_kept(a)};
+    return kni_apply(&kni_op_dropout, &x, 1, &d);
+}
+
 static kn_status lower_attention(kni_lowering *l)
 {
     operands o = start_operands(l, 3);
-    kn_tensor unused = KN_NONE,
-              y = kn_matmul(kn_reshape(weights_of(&o, l->attributes, &unused), o.rows), o.v);
+    kn_tensor unused = KN_NONE, weights = dropped(weights_of(&o, l->attributes, &unused), l->attributes);
+    kn_tensor y = kn_matmul(kn_reshape(weights, o.rows), o.v);
     kn_shape shape = o.scores;
     shape.dims[3] = o.y_rows.dims[3];
     l->out[0] = computed(kn_reshape(y, shape), kn_dtype_of(l->in[0]));
     return KN_OK;
 }
 
-/* With p the weights: dv = p' dy, dp = dy v', ds = p (dp - sum of p dp), dq = scale ds k, dk = scale ds' q. */
+/* With p the weights: dv = p' dy, dp = dy v', ds = p (dp - sum of p dp), dq = scale ds k, dk = scale ds' q. What is dropped of p
+   for dv is so of dp. */
 static kn_status lower_attention_grad(kni_lowering *l)
 {
     const kni_attention_attributes *a = l->attributes;
@@ -257,7 +300,7 @@ static kn_status lower_attention_grad(kni_lowering *l)
     kn_dtype dtype = kn_dtype_of(l->in[0]);
     kn_tensor soft = KN_NONE, p = weights_of(&o, a, &soft);
     kn_tensor dy = kn_keep(kn_reshape(computed(l->in[3], o.dtype), o.y_rows));
-    kn_tensor dp = kn_keep(kn_reshape(kn_matmul(dy, kn_transpose(o.v, -2, -1)), o.scores));
+    kn_tensor dp = kn_keep(dropped(kn_reshape(kn_matmul(dy, kn_transpose(o.v, -2, -1)), o.scores), a));
     kn_tensor ds = kn_mul(p, kn_sub(dp, kn_sum(kn_mul(p, dp), KN_AXES(-1), true)));
     l->out[3] = KN_NONE;
     if (a->wants_bias) {
@@ -270,6 +313,7 @@ static kn_status lower_attention_grad(kni_lowering *l)
     ds = kn_keep(kn_reshape(kn_mul_scalar(ds, o.scale), o.rows));
     l->out[0] = computed(kn_reshape(kn_matmul(ds, o.k), kn_shape_of_tensor(l->in[0])), dtype);
     l->out[1] = computed(kn_matmul(kn_transpose(ds, -2, -1), o.q), dtype);
+    p = dropped(p, a);
     l->out[2] = computed(kn_matmul(kn_transpose(kn_reshape(p, o.rows), -2, -1), dy), dtype);
     return KN_OK;
 }
@@ -287,7 +331,21 @@ OP(attention_grad, .doc = "the gradients of attention by q, k, v and, where want
    .tolerance = {16, 1}, .schema = gradient_schema, .attribute_bytes = sizeof(kni_attention_attributes),
    .infer = infer_attention_grad, .lower = lower_attention_grad, .native = &kni_cpu_attention_grad)
 
-GRADIENT(attention)
+OP(dropout_attention,
+   .doc = "y = d(softmax(scale q k' + bias)) v, where d drops weights and divides the others by 1 - dropout",
+   .min_in = 3, .max_in = 5, .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS,
+   .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = dropout_schema,
+   .attribute_bytes = sizeof(kni_attention_attributes), .autocast = KNI_AUTOCAST_NARROW,
+   .infer = infer_attention, .flags = KNI_FLAG_RANDOM, .lower = lower_attention,
+   .native = &kni_cpu_dropout_attention)
+
+OP(dropout_attention_grad, .doc = "the gradients of dropout_attention by q, k, v and, where wanted, the bias",
+   .min_in = 4, .max_in = 7, .n_out = 4, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS,
+   .dtypes = KNI_FLOATS, .tolerance = {16, 1}, .schema = dropout_gradient_schema,
+   .attribute_bytes = sizeof(kni_attention_attributes), .infer = infer_attention_grad,
+   .flags = KNI_FLAG_RANDOM, .lower = lower_attention_grad, .native = &kni_cpu_dropout_attention_grad)
+
+static kn_status differentiate(kni_vjp *v, const kn_op *gradient)
 {
     kni_attention_attributes a = *(const kni_attention_attributes *)v->attributes;
     /* The result spares devices with fused kernels to compute it again. */
@@ -296,11 +354,14 @@ GRADIENT(attention)
               out[4];
     for (int i = 3; i < v->n_in; i++) in[i + 1] = kni_vjp_in(v, i);
     a.wants_bias = v->n_in > 4 && kni_vjp_needs(v, 4);
-    kni_apply_many(&kni_op_attention_grad, in, 7, &a, out, 4);
+    kni_apply_many(gradient, in, 7, &a, out, 4);
     for (int i = 0; i < 3; i++) kni_vjp_set(v, i, out[i]);
     if (a.wants_bias) kni_vjp_set(v, 4, out[3]);
     return KN_OK;
 }
+
+GRADIENT(attention) { return differentiate(v, &kni_op_attention_grad); }
+GRADIENT(dropout_attention) { return differentiate(v, &kni_op_dropout_attention_grad); }
 
 /* ---- the public function */
 
@@ -324,8 +385,27 @@ static kn_tensor narrowed(kn_tensor x)
     return narrows ? computed(x, (kn_dtype)kni_this_thread.context.autocast) : x;
 }
 
-/* With dropout attention is the products and the softmax of its lowering, each a record of its own: so that fusion sees them,
-   devices can replay them with new random numbers, and the gradient draws the same mask again. */
+/* What no kernel takes in pieces: with dropout it is products, softmax and dropout, each a record of its own, so that devices can
+   replay them with new random numbers. */
+static bool in_records(kn_tensor q, kn_tensor v)
+{
+    return kn_dtype_of(q) == KN_F64 || kn_size(q, 3) > KNI_ATTENTION_MOST ||
+           kn_size(v, 3) > KNI_ATTENTION_MOST;
+}
+
+static kn_tensor attend_in_records(kn_tensor *in, kni_attention_attributes *a, double p)
+{
+    kni_lowering l = {.in = in, .n_in = 5, .attributes = a};
+    kni_context before = kni_route_to(in[0]);
+    operands o = start_operands(&l, 3);
+    kn_tensor unused = KN_NONE, weights = kn_dropout(weights_of(&o, a, &unused), p, true);
+    kni_route_back(before);
+    kn_shape shape = o.scores;
+    shape.dims[3] = o.y_rows.dims[3];
+    kn_tensor y = kn_reshape(kn_matmul(kn_reshape(weights, o.rows), o.v), shape);
+    return computed(y, kn_dtype_of(in[0]));
+}
+
 static kn_tensor attend_with_dropout(kn_tensor *in, kni_attention_attributes *a, double p)
 {
     kni_call call = kni_call_begin("attention");
@@ -338,15 +418,12 @@ static kn_tensor attend_with_dropout(kn_tensor *in, kni_attention_attributes *a,
     if (!(p >= 0 && p <= 1))
         return kni_call_fail(call, KN_ERROR_ARGUMENT, "dropout is %g: the probability must be 0 to 1", p);
     if (check_operands(in, a)) return kni_call_end(call, kni_poison_latest());
-    kni_lowering l = {.in = in, .n_in = 5, .attributes = a};
-    kni_context before = kni_route_to(in[0]);
-    operands o = start_operands(&l, 3);
-    kn_tensor unused = KN_NONE, weights = kn_dropout(weights_of(&o, a, &unused), p, true);
-    kni_route_back(before);
-    kn_shape shape = o.scores;
-    shape.dims[3] = o.y_rows.dims[3];
-    kn_tensor y = kn_reshape(kn_matmul(kn_reshape(weights, o.rows), o.v), shape);
-    return kni_call_end(call, computed(y, kn_dtype_of(in[0])));
+    if (in_records(in[0], in[2])) return kni_call_end(call, attend_in_records(in, a, p));
+    kn_device device = kni_peek(in[0])->device;
+    a->dropout = p;
+    a->key = (int64_t)kni_rng_key(device);
+    a->counter = (int64_t)kni_rng_reserve(device, 1);
+    return kni_call_end(call, kni_apply(&kni_op_dropout_attention, in, 5, a));
 }
 
 kn_tensor kn_attention(kn_tensor q, kn_tensor k, kn_tensor v, const kn_attention_args *args)
@@ -357,6 +434,7 @@ kn_tensor kn_attention(kn_tensor q, kn_tensor k, kn_tensor v, const kn_attention
     kni_attention_attributes a = {
         .scale = g->scale, .softcap = kn_real_or(g->softcap, 0), .is_causal = g->is_causal};
     double p = kn_real_or(g->dropout, 0);
+    if (g->lengths.bits) return kni_attend_lengths(in, g->lengths, &a, p);
     if (p != 0) return attend_with_dropout(in, &a, p);
     return kni_apply(&kni_op_attention, in, 5, &a);
 }

@@ -18,6 +18,23 @@ typedef struct kni_slice_attributes {
     kn_ints start, stop, step;
 } kni_slice_attributes;
 
+/* Of slice_at and update_at, which has no size. */
+typedef struct kni_at_attributes {
+    int64_t axis, size;
+} kni_at_attributes;
+
+/* x as [outer, length, inner], of which `size` elements of the axis are meant; each position serves `per` of the outer ones. */
+typedef struct kni_at_view {
+    int64_t outer, length, size, inner, per;
+} kni_at_view;
+kni_at_view kni_view_at(const kni_type *x, const kni_type *position, int64_t axis, int64_t size);
+/* Where the part begins: all of it lies inside. */
+static inline int64_t kni_at_begin(const kni_at_view *v, int64_t position)
+{
+    int64_t last = v->length - v->size;
+    return position < 0 ? 0 : position > last ? last : position;
+}
+
 typedef struct kni_window_attributes {
     int64_t axis, size, step, length; /* length: of the axis that windows were taken from (window_grad) */
 } kni_window_attributes;

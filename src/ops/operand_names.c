@@ -32,6 +32,8 @@ static const struct {
     /* movement and indexing */
     NAMES(concat, "x ..."),
     NAMES(update_slice, "x values"),
+    NAMES(slice_at, "x position"),
+    NAMES(update_at, "x values position"),
     NAMES(take, "x indices"),
     NAMES(gather, "x index"),
     NAMES(gather_nd, "x indices"),
@@ -49,6 +51,9 @@ static const struct {
     NAMES(conv_weight_grad, "x dy"),
     NAMES(attention, "q k v mask bias"),
     NAMES(attention_grad, "q k v dy mask bias y"),
+    NAMES(dropout_attention, "q k v mask bias"),
+    NAMES(dropout_attention_grad, "q k v dy mask bias y"),
+    NAMES(attention_at, "q k v lengths mask bias"),
     NAMES(deform_sample, "x offset mask"),
     NAMES(deform_sample_grad, "x offset dy mask"),
     NAMES(lstm, "x weight weight_h bias lengths h c peepholes"),

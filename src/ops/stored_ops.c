@@ -26,7 +26,8 @@ static bool is_stored(const call *c, int i) { return kni_dtype_stored(dtype_at(c
 /* Whether the operand's elements are those of the result; the others are indices and conditions. */
 static bool is_moved(const kn_op *row, int i)
 {
-    if (row->kind == KNI_INDEXING) return i != 1;
+    if (row->kind == KNI_INDEXING || row->number == KNI_OP_slice_at) return i != 1;
+    if (row->number == KNI_OP_update_at) return i != 2;
     return row->rule != KNI_RULE_SELECT || i != 0;
 }
 

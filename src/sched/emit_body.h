@@ -17,6 +17,8 @@ kni_ir_id kni_emit_row_body(kni_ir_builder *b, const kn_op *row, int dtype, kni_
 kni_ir_id kni_emit_body(kni_emit *e, const kni_work_node *node, uint32_t lane);
 /* e^x for x of at most 0, or NaN; digits: a kni_power_digits. */
 kni_ir_id kni_emit_power(kni_emit *e, kni_ir_id x, int dtype, int digits);
+/* The same in f32 for any kernel; `dialect` of its target. */
+kni_ir_id kni_emit_power_in(kni_ir_builder *b, int dialect, kni_ir_id x, int digits);
 /* 1 / (1 + e^-x) in f32; half: only 16 bits of it matter. */
 kni_ir_id kni_emit_sigmoid(kni_emit *e, kni_ir_id x, bool half);
 /* The normal distribution below x, in f32 of which 16 bits matter. */

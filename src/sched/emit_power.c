@@ -22,47 +22,52 @@ static const double fine[] = {1.0,
 #define TURN_REST 1.925963033500011e-08
 #define LN_2 0.6931471824645996
 
-static kni_ir_id number(kni_emit *e, double value) { return kni_ir_real(e->b, KN_F32, value); }
-static kni_ir_id multiply(kni_emit *e, kni_ir_id x, kni_ir_id y) { return kni_ir_word(e->b, "mul", x, y); }
-static bool has_instruction(const kni_emit *e)
-{
-    return kni_ir_prelude_near("kni_near_exp2_f32", e->w->target->caps->dialect);
-}
+static kni_ir_id number_in(kni_ir_builder *b, double value) { return kni_ir_real(b, KN_F32, value); }
+static kni_ir_id number(kni_emit *e, double value) { return number_in(e->b, value); }
+static kni_ir_id times(kni_ir_builder *b, kni_ir_id x, kni_ir_id y) { return kni_ir_word(b, "mul", x, y); }
+static kni_ir_id multiply(kni_emit *e, kni_ir_id x, kni_ir_id y) { return times(e->b, x, y); }
+static bool is_near(int dialect) { return kni_ir_prelude_near("kni_near_exp2_f32", dialect); }
+static bool has_instruction(const kni_emit *e) { return is_near(e->w->target->caps->dialect); }
 
 /* 2^(x / ln 2) by the instruction. What x / ln 2 loses when it is rounded is relative to x: it is made good where
    `exact`. */
-static kni_ir_id by_instruction(kni_emit *e, kni_ir_id x, bool exact)
+static kni_ir_id by_instruction(kni_ir_builder *b, kni_ir_id x, bool exact)
 {
-    kni_ir_id turns = multiply(e, x, number(e, TURN)), y = kni_ir_near(e->b, "exp2", turns, 0);
+    kni_ir_id turns = times(b, x, number_in(b, TURN)), y = kni_ir_near(b, "exp2", turns, 0);
     if (!exact) return y;
-    kni_ir_id rest = kni_ir_fma(e->b, x, number(e, TURN), kni_ir_word(e->b, "neg", turns, 0));
-    rest = kni_ir_fma(e->b, x, number(e, TURN_REST), rest);
-    return kni_ir_fma(e->b, y, multiply(e, rest, number(e, LN_2)), y);
+    kni_ir_id rest = kni_ir_fma(b, x, number_in(b, TURN), kni_ir_word(b, "neg", turns, 0));
+    rest = kni_ir_fma(b, x, number_in(b, TURN_REST), rest);
+    return kni_ir_fma(b, y, times(b, rest, number_in(b, LN_2)), y);
 }
 
-static kni_ir_id by_polynomial(kni_emit *e, kni_ir_id x, bool rounded)
+static kni_ir_id by_polynomial(kni_ir_builder *b, kni_ir_id x, bool rounded)
 {
-    kni_ir_builder *b = e->b;
     const double *factors = rounded ? coarse : fine;
     int degree = rounded ? 4 : 6;
-    kni_ir_id turn = number(e, TURN), magic = number(e, 12582912 + 127);
+    kni_ir_id turn = number_in(b, TURN), magic = number_in(b, 12582912 + 127);
     /* The whole part and the exponent's bias are in the lowest bits of the sum. */
     kni_ir_id sum = kni_ir_fma(b, x, turn, magic), whole = kni_ir_word(b, "sub", sum, magic);
     kni_ir_id f = kni_ir_fma(b, x, turn, kni_ir_word(b, "neg", whole, 0));
-    if (!rounded) f = kni_ir_fma(b, x, number(e, TURN_REST), f);
-    kni_ir_id p = number(e, factors[degree]);
-    for (int i = degree - 1; i >= 0; i--) p = kni_ir_fma(b, p, f, number(e, factors[i]));
+    if (!rounded) f = kni_ir_fma(b, x, number_in(b, TURN_REST), f);
+    kni_ir_id p = number_in(b, factors[degree]);
+    for (int i = degree - 1; i >= 0; i--) p = kni_ir_fma(b, p, f, number_in(b, factors[i]));
     kni_ir_id bits = kni_ir_word(b, "shl", kni_ir_bitcast(b, sum, KN_I32), kni_ir_whole(b, KN_I32, 23));
-    return multiply(e, p, kni_ir_bitcast(b, bits, KN_F32));
+    return times(b, p, kni_ir_bitcast(b, bits, KN_F32));
+}
+
+kni_ir_id kni_emit_power_in(kni_ir_builder *b, int dialect, kni_ir_id x, int digits)
+{
+    if (is_near(dialect) && digits != KNI_POWER_ALL) return by_instruction(b, x, false);
+    kni_ir_id y =
+        is_near(dialect) ? by_instruction(b, x, true) : by_polynomial(b, x, digits == KNI_POWER_HALF);
+    return kni_ir_select(b, kni_ir_word(b, "lt", x, number_in(b, -87.3)), number_in(b, 0), y);
 }
 
 kni_ir_id kni_emit_power(kni_emit *e, kni_ir_id x, int dtype, int digits)
 {
-    if (dtype != KN_F32 || e->w->target->caps->dialect == KNI_IR_C) return kni_ir_word(e->b, "exp", x, 0);
-    if (has_instruction(e) && digits != KNI_POWER_ALL) return by_instruction(e, x, false);
-    kni_ir_id y =
-        has_instruction(e) ? by_instruction(e, x, true) : by_polynomial(e, x, digits == KNI_POWER_HALF);
-    return kni_ir_select(e->b, kni_ir_word(e->b, "lt", x, number(e, -87.3)), number(e, 0), y);
+    const int dialect = e->w->target->caps->dialect;
+    if (dtype != KN_F32 || dialect == KNI_IR_C) return kni_ir_word(e->b, "exp", x, 0);
+    return kni_emit_power_in(e->b, dialect, x, digits);
 }
 
 /* Beyond 88 on either side it is 1 or below the smallest normal f32, where the division gives 0. From 89 on the power is
@@ -85,7 +90,7 @@ kni_ir_id kni_emit_sigmoid(kni_emit *e, kni_ir_id x, bool half)
         y = kni_ir_select(b, kni_ir_word(b, "lt", x, number(e, 0)), p, one);
         return kni_ir_word(b, "div", y, kni_ir_word(b, "add", one, p));
     }
-    y = by_instruction(e, kni_ir_word(b, "neg", half ? x : bounded(e, x), 0), !half);
+    y = by_instruction(b, kni_ir_word(b, "neg", half ? x : bounded(e, x), 0), !half);
     return kni_ir_near(b, "div", one, kni_ir_word(b, "add", one, y));
 }
 

@@ -79,7 +79,7 @@ static void walk(kni_rows_emit *s, turn_fn turn, void *context)
     walk_turns(s, start, s->end, step, 1, turn, context);
 }
 
-enum { MOST = 16 };
+enum { MOST = KNI_ROWS_MOST_REDUCTIONS };
 
 static int list(const kni_work *w, int stage, uint16_t nodes[MOST])
 {

@@ -8,7 +8,7 @@ bool kni_sched_tracks(const kn_op *row, const kn_attribute *a)
     if (a->dynamic != KNI_DYNAMIC) return false;
     if (kni_body_hosted(row->body)) return true;
     /* The state of the generator. */
-    return row->flags & KNI_FLAG_RANDOM && row->body &&
+    return row->flags & KNI_FLAG_RANDOM && (row->body || row->kind == KNI_CONTRACTION) &&
            (!strcmp(a->name, "key") || !strcmp(a->name, "counter"));
 }
 

@@ -1,5 +1,6 @@
 /* Elementwise groups: each invocation takes a few vectors of consecutive elements, all loads before the first store, so
    that enough bytes are under way. Targets without workgroups of their own (C) run one element at a time. */
+#include "ops/body.h"
 #include "sched/schedules.h"
 #include <string.h>
 
@@ -33,13 +34,16 @@ static void choose(kni_work *w)
     w->full = w->rows % (w->threads * w->lanes * w->chunks) == 0;
 }
 
-/* A result may lie in the memory of an operand that each invocation reads where it writes, and nowhere else. */
+/* A result may lie in the memory of an operand that each invocation reads where it writes, and nowhere else. A single element, which
+   has no axes, is such an operand where there is nothing else to compute. */
 static bool reads_in_order(const kni_work *w, int buffer, int64_t count)
 {
+    bool single = count == 1 && w->rows == 1;
     for (int i = 0; i < w->n_accesses; i++) {
         const kni_work_access *access = &w->accesses[i];
         const kni_work_part *part = &access->parts[0];
         if (access->buffer != buffer) continue;
+        if (single && !part->rank && !part->node && !access->parts[1].rank) continue;
         if (part->rank != 1 || part->node || part->strides[0] != 1 || access->parts[1].rank ||
             part->dims[0] != count)
             return false;
@@ -47,19 +51,44 @@ static bool reads_in_order(const kni_work *w, int buffer, int64_t count)
     return true;
 }
 
+static bool fits_over(const kni_work *w, int x, int y, int64_t count)
+{
+    return !(w->buffers[x].access & KNI_IR_WRITE) && !w->buffers[x].offset &&
+           kni_dtypes[w->buffers[x].dtype].bits == kni_dtypes[w->buffers[y].dtype].bits &&
+           reads_in_order(w, x, count);
+}
+
+/* The buffer of the operand whose next value y is, as the state of an update; -1: there is none. */
+static int replaced_by(const kni_work *w, int y)
+{
+    for (int i = 0; i < w->group->n_records; i++) {
+        const kn_record *r = w->group->records[i];
+        for (int j = 0; j < r->n_out && kni_body_updates(r->row->body); j++) {
+            int operand = kni_body_replaces(r->row->body, j);
+            if (r->ids[j] != w->buffers[y].id || operand < 0 || operand >= r->n_in) continue;
+            for (int x = 0; x < w->n_buffers; x++)
+                if (w->buffers[x].id == r->ids[r->n_out + operand]) return x;
+        }
+    }
+    return -1;
+}
+
+/* States keep their places from step to step, so that recordings find them there; other results take what is left. */
 static void allow_in_place(kni_work *w, uint8_t *in_place)
 {
     bool used[KNI_SCHED_MAX_BUFFERS] = {false};
     for (int i = 0; i < w->n_outputs; i++) {
+        int y = w->accesses[w->outputs[i].access].buffer, x = replaced_by(w, y);
+        if (x < 0) continue;
+        used[x] = true;
+        if (fits_over(w, x, y, w->outputs[i].count)) in_place[y] = (uint8_t)(x + 1);
+    }
+    for (int i = 0; i < w->n_outputs; i++) {
         int y = w->accesses[w->outputs[i].access].buffer;
-        for (int x = 0; x < w->n_buffers; x++) {
-            if (used[x] || w->buffers[x].access & KNI_IR_WRITE || w->buffers[x].offset ||
-                kni_dtypes[w->buffers[x].dtype].bits != kni_dtypes[w->buffers[y].dtype].bits ||
-                !reads_in_order(w, x, w->outputs[i].count))
-                continue;
+        for (int x = 0; x < w->n_buffers && !in_place[y]; x++) {
+            if (used[x] || !fits_over(w, x, y, w->outputs[i].count)) continue;
             used[x] = true;
             in_place[y] = (uint8_t)(x + 1);
-            break;
         }
     }
     for (int y = 0; y < w->n_buffers; y++)

@@ -163,6 +163,13 @@ static void choose_looped(kni_work *w)
     if (w->parts == 1) kni_rows_find_online(w);
 }
 
+static uint32_t reductions(const kni_work *w)
+{
+    uint32_t n = 0;
+    for (int i = 1; i < w->n_nodes; i++) n += w->nodes[i].kind == KNI_WORK_REDUCE;
+    return n;
+}
+
 static void choose_down(kni_work *w)
 {
     w->form = KNI_ROWS_DOWN;
@@ -179,9 +186,7 @@ static void choose_down(kni_work *w)
     w->teams = wide || w->threads < 2 * SIDE ? 1 : w->threads / SIDE;
     while (little && w->teams > 1 && w->threads / w->teams > NARROW_SIDE && 2 * w->teams <= w->width)
         w->teams *= 2;
-    uint32_t reductions = 0;
-    for (int i = 1; i < w->n_nodes; i++) reductions += w->nodes[i].kind == KNI_WORK_REDUCE;
-    while (w->teams > 1 && w->threads * w->lanes * 16 * reductions > w->target->caps->shared_bytes) {
+    while (w->teams > 1 && w->threads * w->lanes * 16 * reductions(w) > w->target->caps->shared_bytes) {
         w->teams /= 2;
         w->threads /= 2;
     }
@@ -191,6 +196,7 @@ static void choose_down(kni_work *w)
 
 static bool choose(kni_work *w)
 {
+    if (reductions(w) > KNI_ROWS_MOST_REDUCTIONS) return false;
     w->chunk_axis = w->lane_axis = KNI_WORK_K;
     w->parts = w->teams = 1;
     w->part_width = w->width;

@@ -14,7 +14,7 @@ typedef enum kni_rows_form {
 } kni_rows_form;
 
 /* Sums over the rows that one group may have. */
-enum { KNI_ROWS_MOST_COLUMNS = 8 };
+enum { KNI_ROWS_MOST_COLUMNS = 8, KNI_ROWS_MOST_REDUCTIONS = 64 /* of all stages */ };
 
 typedef struct kni_rows_emit {
     kni_emit e;

@@ -6,7 +6,8 @@
 #include <kn/device.h>
 #include <string.h>
 
-/* Where a queue ends of itself: by what is in it, never by time or by what memory there is. */
+/* Where a queue ends of itself: by what is in it, never by time or by what memory is free, so that each step ends it at the same
+   record. Bytes are of promises; a leaf with more memory than this allows as many as it has. */
 enum { MOST_RECORDS = 4096 };
 #define MOST_BYTES (INT64_C(1) << 33)
 
@@ -106,20 +107,35 @@ static kn_status view_now(kni_fusion *f, const kn_record *r)
 
 /* ---- the backend */
 
+static bool is_full(const kni_fusion *f)
+{
+    const kni_queue *q = &f->queue;
+    return q->n_entries >= MOST_RECORDS ||
+           q->promised_bytes >= (f->limits.waiting_bytes > MOST_BYTES ? f->limits.waiting_bytes : MOST_BYTES);
+}
+
+/* A full queue runs when the next record comes, not within the call that filled it: a param has its new value by then, and the old
+   one can be written over. */
+static void make_room(kni_fusion *f)
+{
+    kni_lock(&f->lock);
+    if (is_full(f)) kni_fusion_submit(f);
+    kni_unlock(&f->lock);
+}
+
 static kn_status execute_one(kn_backend *b, const kn_record *r)
 {
     kni_fusion *f = of(b);
     if (r->flags & KN_RECORD_DROP) return f->passes ? kni_forward(b, r) : KN_OK;
     bool inside = running_here(f);
+    if (!inside && !f->passes) make_room(f);
     kn_status s = settle_operands(f, r, inside);
     if (s) return s;
     /* A function of the user's that the queue runs may use the device itself: that is done at once. */
     if (f->passes || KNI_UNLIKELY(inside)) return kni_forward(b, r);
     kni_lock(&f->lock);
     s = r->row->view ? view_now(f, r) : kni_queue_add(&f->queue, r);
-    if (s == KN_OK &&
-        (f->queue.at_once || f->queue.n_entries >= MOST_RECORDS || f->queue.promised_bytes >= MOST_BYTES))
-        kni_fusion_submit(f);
+    if (s == KN_OK && f->queue.at_once) kni_fusion_submit(f);
     kni_unlock(&f->lock);
     return s;
 }

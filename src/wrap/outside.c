@@ -45,10 +45,15 @@ static kn_status told(const outside *o, const char *entry, uint64_t before, kn_s
     kni_text_format(&text, "%s of the backend %s", entry, o->read.name);
     return kni_told(before, s, who);
 }
-/* Returns what the outside entry returns; its name is that of a field. */
+/* Returns what the outside entry returns; its name is that of a field. Where that may say no, saying so needs no text. */
 #define RETURN_CALL(b, entry, ...)                                                                           \
     uint64_t before = kni_error_number();                                                                    \
     return told(of(b), #entry, before, of(b)->read.entry(of(b)->given, __VA_ARGS__))
+
+#define RETURN_ANSWER(b, entry, ...)                                                                         \
+    uint64_t before = kni_error_number();                                                                    \
+    kn_status s = of(b)->read.entry(of(b)->given, __VA_ARGS__);                                              \
+    return s == KN_ERROR_UNSUPPORTED ? s : told(of(b), #entry, before, s)
 
 static kn_status write_value(kn_backend *b, uint32_t id, const void *data)
 {
@@ -90,18 +95,18 @@ static kn_status report_text(kn_backend *b, const char *kind, kn_report *report)
 
 static kn_status limits(kn_backend *b, kn_limits *l) { RETURN_CALL(b, limits, l); }
 
-static kn_status run_group(kn_backend *b, const kn_group *group) { RETURN_CALL(b, run_group, group); }
+static kn_status run_group(kn_backend *b, const kn_group *group) { RETURN_ANSWER(b, run_group, group); }
 
 static kn_follow follows(kn_backend *b, const kn_record *const *records, int32_t n, const kn_record *next)
 {
     return of(b)->read.follows(of(b)->given, records, n, next);
 }
 
-static kn_status plan_begin(kn_backend *b, const kn_plan_run *plan) { RETURN_CALL(b, plan_begin, plan); }
+static kn_status plan_begin(kn_backend *b, const kn_plan_run *plan) { RETURN_ANSWER(b, plan_begin, plan); }
 
 static kn_status plan_end(kn_backend *b, const kn_plan_run *plan) { RETURN_CALL(b, plan_end, plan); }
 
-static kn_status plan_replay(kn_backend *b, const kn_plan_run *plan) { RETURN_CALL(b, plan_replay, plan); }
+static kn_status plan_replay(kn_backend *b, const kn_plan_run *plan) { RETURN_ANSWER(b, plan_replay, plan); }
 
 static kn_status submit(kn_backend *b)
 {

@@ -82,7 +82,7 @@ static const excuse excuses[] = {
    zeros in another order. The y of a row of gradients may be any number: exp(y) of log_softmax_grad overflows too. */
 static const char summed_products[] =
     " softmax_grad log_softmax_grad matmul linear conv conv_transpose conv_weight_grad attention "
-    "attention_grad scan_linear var_mean fft"
+    "attention_grad dropout_attention dropout_attention_grad scan_linear var_mean fft"
     " layer_norm layer_norm_grad layer_norm_affine_grad rms_norm rms_norm_grad rms_norm_affine_grad"
     " batch_norm_train batch_norm_train_grad ";
 static const char other_sums[] = " sum mean cumsum logsumexp softmax log_softmax avg_pool adaptive_avg_pool ";

@@ -1,13 +1,14 @@
 /* A stand-in for libcudnn's graphs, linked into the same object as fake_cuda.c. It computes nothing: it checks that
    descriptors are finished before they are used and attributes have their types, that tensors have sizes, steps and an id of their own, and that a plan
-   is run with memory for exactly the tensors that are in memory. */
+   is run with memory for exactly the tensors that are in memory. It has three engines: one that rounds what it multiplies, one that is
+   compiled when its plan is made, and one that does neither; engine number n takes 3 - n units of time. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BAD = 2000, UNSUPPORTED = 3000, MOST_VALUES = 64, MOST_ATTRIBUTES = 24 };
-enum { CONFIG = 3, HEURISTIC = 4, PLAN = 5, POINTWISE = 13, GRAPH = 15, PACK = 16, TENSOR = 17 };
+enum { ENGINE = 2, CONFIG = 3, HEURISTIC = 4, PLAN = 5, POINTWISE = 13, GRAPH = 15, PACK = 16, TENSOR = 17 };
 
 typedef struct attribute {
     int name, type;
@@ -28,7 +29,14 @@ typedef struct descriptor {
 long fake_cudnn_live(void);
 long fake_cudnn_runs(void);
 long fake_cudnn_plans(bool all); /* that were made, or are left */
+/* Of the graph that ran last: the engine, the attribute of its tensor `id` or, where that is 0, of its convolution; how many numbers.
+   And the kinds of its operations, or the modes of those that are pointwise plus 1000. */
+long fake_cudnn_engine(void);
+long fake_cudnn_attribute(long id, int name, int64_t *values);
+long fake_cudnn_operations(int64_t *kinds);
+void fake_cuda_pass(int64_t time);
 static long alive, runs, plans_made, plans_left;
+static descriptor *last_plan;
 long fake_cudnn_live(void) { return alive; }
 long fake_cudnn_runs(void) { return runs; }
 long fake_cudnn_plans(bool all) { return all ? plans_made : plans_left; }
@@ -69,6 +77,7 @@ int cudnnBackendDestroyDescriptor(void *given)
     descriptor *d = given;
     if (--d->uses) return 0;
     plans_left -= d->kind == PLAN && d->finished;
+    if (d == last_plan) last_plan = NULL;
     for (int i = 0; i < d->count; i++)
         for (int64_t k = 0; d->list[i].type == 15 && k < d->list[i].count; k++)
             cudnnBackendDestroyDescriptor(d->list[i].u.pointers[k]);
@@ -140,8 +149,9 @@ int cudnnBackendSetAttribute(void *given, int name, int type, int64_t count, con
 static bool is_good_tensor(const descriptor *d)
 {
     const attribute *dims = find(d, 902), *steps = find(d, 903), *id = find(d, 906);
-    bool good = find(d, 901) && dims && steps && id && find(d, 900) && dims->count == 4 && steps->count == 4;
-    for (int i = 0; good && i < 4; i++) good = dims->u.whole[i] > 0;
+    bool good = find(d, 901) && dims && steps && id && find(d, 900) && dims->count == steps->count &&
+                dims->count >= 4 && dims->count <= 5;
+    for (int i = 0; good && i < dims->count; i++) good = dims->u.whole[i] > 0;
     return good;
 }
 
@@ -149,7 +159,7 @@ static bool is_good_tensor(const descriptor *d)
    CUDNN_POINTWISE_IDENTITY, do not. */
 static bool is_good_pointwise(const descriptor *d)
 {
-    static const int of_one[] = {13, 15, 21, 501}, of_two[] = {0, 1, 6, 9, 303, 601};
+    static const int of_one[] = {13, 15, 21, 100, 501}, of_two[] = {0, 1, 6, 9, 303, 601};
     const attribute *how = find(d, 750);
     const attribute *mode = how ? find(how->u.pointers[0], 0) : NULL;
     int number = -1;
@@ -192,20 +202,79 @@ static int ids_of(const descriptor *graph, int64_t *ids)
     return count;
 }
 
+/* A configuration remembers its graph, and its engine as how often it was finished. */
+enum { ENGINES = 3, WHICH = -1 };
+static void refer(descriptor *d, const attribute *to, int64_t engine)
+{
+    d->finished = true;
+    d->list[0] = *to;
+    d->list[1] = (attribute){.name = WHICH, .type = 3, .count = 1, .u.whole = {engine}};
+    d->count = 2;
+    ((descriptor *)to->u.pointers[0])->uses++;
+}
+
 int cudnnBackendGetAttribute(void *given, int name, int type, int64_t wanted, int64_t *count, void *values)
 {
     descriptor *d = given;
+    int note = -1;
     (void)type;
     *count = 1;
     if (name == 402) return memcpy(values, &(int64_t){1000}, 8) ? 0 : BAD;
+    if (name == 300) return refer(*(void **)values, &d->list[0], find(d, WHICH)->u.whole[0]), 0;
+    if (name == 1303 && !find(d, WHICH)->u.whole[0]) note = 0;
+    if (name == 1305 && find(d, WHICH)->u.whole[0] == 1) note = 0;
+    *count = note >= 0;
+    if (name == 1303 || name == 1305) return note >= 0 ? memcpy(values, &note, sizeof note), 0 : 0;
     if (name != 202 || wanted < 1) return BAD;
-    /* The configuration remembers its graph. */
-    descriptor *config = *(void **)values;
-    config->finished = true;
-    config->list[0] = *find(d, 201);
-    config->count = 1;
-    ((descriptor *)config->list[0].u.pointers[0])->uses++;
+    for (*count = 0; *count < wanted && *count < ENGINES; ++*count)
+        refer(((void **)values)[*count], find(d, 201), *count);
     return 0;
+}
+
+static const descriptor *last_graph(void)
+{
+    const descriptor *config = last_plan ? find(last_plan, 401)->u.pointers[0] : NULL;
+    return config ? config->list[0].u.pointers[0] : NULL;
+}
+long fake_cudnn_engine(void)
+{
+    const descriptor *config = last_plan ? find(last_plan, 401)->u.pointers[0] : NULL;
+    return config ? (long)find(config, WHICH)->u.whole[0] : -1;
+}
+
+long fake_cudnn_attribute(long id, int name, int64_t *values)
+{
+    const descriptor *graph = last_graph();
+    const attribute *operations = find(graph, 801);
+    for (int64_t i = 0; operations && i < operations->count; i++) {
+        const descriptor *operation = operations->u.pointers[i];
+        for (int k = 0; k < operation->count; k++) {
+            const descriptor *t = operation->list[k].type == 15 ? operation->list[k].u.pointers[0] : NULL;
+            const attribute *found = find(t, name), *own = find(t, 906);
+            if (!found || (id ? !own || own->u.whole[0] != id : t->kind != 1)) continue;
+            memset(values, 0, (size_t)found->count * sizeof *values);
+            if (found->type == 3)
+                memcpy(values, found->u.whole, (size_t)found->count * sizeof *values);
+            else
+                memcpy(values, found->u.bytes, 4);
+            return (long)found->count;
+        }
+    }
+    return 0;
+}
+
+long fake_cudnn_operations(int64_t *kinds)
+{
+    const attribute *operations = find(last_graph(), 801);
+    for (int64_t i = 0; operations && i < operations->count; i++) {
+        const descriptor *operation = operations->u.pointers[i];
+        kinds[i] = operation->kind;
+        if (operation->kind != POINTWISE) continue;
+        int mode = 0;
+        memcpy(&mode, find(find(operation, 750)->u.pointers[0], 0)->u.bytes, sizeof mode);
+        kinds[i] = 1000 + mode;
+    }
+    return operations ? (long)operations->count : 0;
 }
 
 int cudnnBackendExecute(void *handle, void *plan, void *pack)
@@ -223,5 +292,7 @@ int cudnnBackendExecute(void *handle, void *plan, void *pack)
         if (!found) return BAD;
     }
     runs++;
+    last_plan = plan;
+    fake_cuda_pass(ENGINES - fake_cudnn_engine());
     return getenv("FAKE_CUDNN_FAILS") ? BAD : 0;
 }

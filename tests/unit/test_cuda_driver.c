@@ -206,6 +206,7 @@ static void find_function(const char *name, void *to)
 static kni_convolution some_convolution(kni_driver *d)
 {
     kni_convolution p = {.dtype = KN_BF16,
+                         .axes = 2,
                          .images = 2,
                          .channels = 8,
                          .outs = 16,
@@ -215,35 +216,183 @@ static kni_convolution some_convolution(kni_driver *d)
                          .y_size = {8, 8},
                          .stride = {1, 1},
                          .padding = {1, 1},
-                         .dilation = {1, 1}};
+                         .padding_end = {1, 1},
+                         .dilation = {1, 1},
+                         .x_steps = {512, 64, 8, 1},
+                         .w_steps = {72, 9, 3, 1},
+                         .y_steps = {1024, 64, 8, 1}};
     kni_place *places[] = {&p.x, &p.w, &p.y};
     for (int i = 0; i < 3; i++) places[i]->memory = d->allocate(d, 1 << 14);
     return p;
 }
 
+/* What the stand-in tells of the graph that ran last. */
+static struct {
+    long (*runs)(void), (*alive)(void), (*plans)(bool all), (*engine)(void);
+    long (*attribute)(long id, int name, int64_t *values), (*operations)(int64_t *kinds);
+} dnn;
+
+static bool find_dnn(void)
+{
+    find_function("fake_cudnn_runs", &dnn.runs), find_function("fake_cudnn_live", &dnn.alive);
+    find_function("fake_cudnn_plans", &dnn.plans), find_function("fake_cudnn_engine", &dnn.engine);
+    find_function("fake_cudnn_attribute", &dnn.attribute);
+    find_function("fake_cudnn_operations", &dnn.operations);
+    return CHECK(dnn.runs && dnn.alive && dnn.plans && dnn.engine && dnn.attribute && dnn.operations);
+}
+
+static bool described(long id, int name, long n, const int64_t *wanted)
+{
+    int64_t values[16];
+    return dnn.attribute(id, name, values) == n && !memcmp(values, wanted, (size_t)n * sizeof *wanted);
+}
+
+static bool made_of(long n, const int64_t *wanted)
+{
+    int64_t kinds[16];
+    return dnn.operations(kinds) == n && !memcmp(kinds, wanted, (size_t)n * sizeof *wanted);
+}
+
+#define LIST(...)                                                                                            \
+    (long)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
+enum { X = 1, W, Y, BIAS, ADDED, DNN_DTYPE = 901, DNN_DIMS, DNN_STEPS };
+
 /* The three convolutions, with and without a bias; what is not for the library is refused without a text. */
 static void convolves(void)
 {
-    long (*runs)(void) = NULL, (*alive)(void) = NULL;
-    find_function("fake_cudnn_runs", &runs), find_function("fake_cudnn_live", &alive);
     kni_driver *d = kni_cuda_driver_open(0);
-    if (!runs || !alive || !CHECK(d != NULL)) return;
+    if (!find_dnn() || !CHECK(d != NULL)) return;
     kni_convolution p = some_convolution(d);
     kni_place *places[] = {&p.x, &p.w, &p.y};
-    long before = runs();
+    static const int64_t kinds[] = {10, 12, 11};
+    long before = dnn.runs();
     for (p.what = KNI_CONVOLUTION_FORWARD; p.what <= KNI_CONVOLUTION_FILTER; p.what++)
-        CHECK(d->convolution(d, &p) == KN_OK);
+        CHECK(d->convolution(d, &p) == KN_OK && made_of(1, &kinds[p.what]));
     p.what = KNI_CONVOLUTION_FORWARD;
     p.bias.memory = d->allocate(d, 256);
-    CHECK(d->convolution(d, &p) == KN_OK && d->convolution(d, &p) == KN_OK && runs() == before + 5);
+    CHECK(d->convolution(d, &p) == KN_OK && d->convolution(d, &p) == KN_OK && dnn.runs() == before + 5);
+    CHECK(made_of(LIST(10, 1000)) && described(BIAS, DNN_DIMS, LIST(1, 16, 1, 1)));
     p.x.offset = 1; /* not aligned */
     CHECK(d->convolution(d, &p) == KN_ERROR_UNSUPPORTED);
-    p.x.offset = 0, p.dtype = KN_F32;
-    CHECK(d->convolution(d, &p) == KN_ERROR_UNSUPPORTED && runs() == before + 5);
+    p.x.offset = 0, p.dtype = KN_F64;
+    CHECK(d->convolution(d, &p) == KN_ERROR_UNSUPPORTED && dnn.runs() == before + 5);
     for (int i = 0; i < 3; i++) d->free(d, places[i]->memory);
     d->free(d, p.bias.memory);
     d->close(d);
-    CHECK(alive() == 0 && fake_live() == 0);
+    CHECK(dnn.alive() == 0 && fake_live() == 0);
+}
+
+/* Operands are described by their steps, padding by both its ends, images of three axes by five numbers. */
+static void describes_convolutions(void)
+{
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!find_dnn() || !CHECK(d != NULL)) return;
+    kni_convolution p = some_convolution(d), solid;
+    const int64_t last[] = {512, 1, 64, 8};
+    memcpy(p.x_steps, last, sizeof last);
+    p.padding_end[0] = 0, p.stride[0] = 2, p.y_size[0] = 4, p.y_steps[0] = 512, p.y_steps[1] = 32;
+    CHECK(d->convolution(d, &p) == KN_OK);
+    CHECK(described(X, DNN_DIMS, LIST(2, 8, 8, 8)) && described(X, DNN_STEPS, LIST(512, 1, 64, 8)));
+    CHECK(described(W, DNN_DIMS, LIST(16, 8, 3, 3)) && described(W, DNN_STEPS, LIST(72, 9, 3, 1)));
+    CHECK(described(Y, DNN_DIMS, LIST(2, 16, 4, 8)) && described(Y, DNN_STEPS, LIST(512, 32, 8, 1)));
+    CHECK(described(Y, DNN_DTYPE, LIST(9)) && described(0, 103, LIST(2, 1)) &&
+          described(0, 105, LIST(1, 1)) && described(0, 104, LIST(0, 1)) && described(0, 106, LIST(2)));
+    solid = p;
+    solid.axes = 3, solid.groups = 4, solid.dtype = KN_F16;
+    const int64_t sizes[] = {4, 4, 4}, taps[] = {1, 3, 2}, none[] = {0, 1, 1}, x[] = {512, 64, 16, 4, 1},
+                  w[] = {12, 6, 6, 2, 1}, y[] = {1024, 64, 16, 4, 1}, ones[] = {1, 2, 1};
+    memcpy(solid.x_size, sizes, sizeof sizes), memcpy(solid.y_size, sizes, sizeof sizes);
+    memcpy(solid.kernel, taps, sizeof taps), memcpy(solid.padding, none, sizeof none);
+    memcpy(solid.padding_end, none, sizeof none), memcpy(solid.dilation, ones, sizeof ones);
+    memcpy(solid.stride, (int64_t[]){1, 1, 1}, sizeof sizes);
+    memcpy(solid.x_steps, x, sizeof x), memcpy(solid.w_steps, w, sizeof w),
+        memcpy(solid.y_steps, y, sizeof y);
+    CHECK(d->convolution(d, &solid) == KN_OK);
+    CHECK(described(X, DNN_DIMS, LIST(2, 8, 4, 4, 4)) && described(X, DNN_STEPS, 5, x));
+    CHECK(described(W, DNN_DIMS, LIST(16, 2, 1, 3, 2)) && described(W, DNN_STEPS, 5, w));
+    CHECK(described(0, 102, LIST(1, 2, 1)) && described(0, 105, LIST(0, 1, 1)) &&
+          described(X, DNN_DTYPE, LIST(2)));
+    kni_place *places[] = {&p.x, &p.w, &p.y};
+    for (int i = 0; i < 3; i++) d->free(d, places[i]->memory);
+    d->close(d);
+    CHECK(dnn.alive() == 0 && fake_live() == 0);
+}
+
+/* Another image, a bias and relu follow in the order of the library's compiled engines, with zeros for a bias that is not there. */
+static void follows_convolutions(void)
+{
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!find_dnn() || !CHECK(d != NULL)) return;
+    kni_convolution p = some_convolution(d);
+    p.relu = true;
+    CHECK(d->convolution(d, &p) == KN_OK && made_of(LIST(10, 1000, 1100)));
+    p.added.memory = d->allocate(d, 1 << 14);
+    CHECK(d->convolution(d, &p) == KN_OK && made_of(LIST(10, 1000, 1000, 1100)));
+    CHECK(described(ADDED, DNN_STEPS, LIST(1024, 64, 8, 1)) && described(BIAS, DNN_DIMS, LIST(1, 16, 1, 1)));
+    p.relu = false, p.bias.memory = d->allocate(d, 256);
+    CHECK(d->convolution(d, &p) == KN_OK && made_of(LIST(10, 1000, 1000)));
+    /* Gradients end where they are made. */
+    p.what = KNI_CONVOLUTION_DATA;
+    CHECK(d->convolution(d, &p) == KN_ERROR_UNSUPPORTED);
+    kni_place *places[] = {&p.x, &p.w, &p.y, &p.added, &p.bias};
+    for (int i = 0; i < 5; i++) d->free(d, places[i]->memory);
+    d->close(d);
+    CHECK(dnn.alive() == 0 && fake_live() == 0);
+}
+
+static char told[400];
+static int tellings;
+static void listen(void *user, kn_log_level level, const char *line)
+{
+    (void)level, (void)user;
+    tellings++;
+    snprintf(told, sizeof told, "%s", line);
+}
+
+/* f32 goes to engines that round nothing unless it may be rounded, and nothing is compiled at run time; a missing plan is told once. */
+static void chooses_engines(void)
+{
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!find_dnn() || !CHECK(d != NULL)) return;
+    kni_convolution p = some_convolution(d);
+    CHECK(d->convolution(d, &p) == KN_OK && dnn.engine() == 0);
+    p.dtype = KN_F32;
+    CHECK(d->convolution(d, &p) == KN_OK && dnn.engine() == 2 && described(X, DNN_DTYPE, LIST(0)));
+    p.tf32 = true;
+    CHECK(d->convolution(d, &p) == KN_OK && dnn.engine() == 0);
+    setenv("FAKE_CUDNN_REFUSES", "1", 1);
+    kn_log_set(listen, NULL);
+    p.stride[0] = 2, tellings = 0;
+    for (int i = 0; i < 3; i++) CHECK(d->convolution(d, &p) == KN_ERROR_UNSUPPORTED);
+    CHECK(tellings == 1 && strstr(told, "cuDNN has no plan for a convolution of 2 x 8 channels[8, 8]"));
+    kn_log_set(NULL, NULL);
+    kni_place *places[] = {&p.x, &p.w, &p.y};
+    for (int i = 0; i < 3; i++) d->free(d, places[i]->memory);
+    d->close(d);
+    CHECK(dnn.alive() == 0 && fake_live() == 0);
+}
+
+/* On request the first plans are timed when one is first run, but not in the middle of a recording, and the fastest one stays. */
+static void times_plans(void)
+{
+    setenv("KN_CUDNN_TIME", "on", 1);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!find_dnn() || !CHECK(d != NULL)) return;
+    kni_convolution p = some_convolution(d);
+    /* Engines 0 and 2, from each of three heuristics; four runs of each, and then the call's own. */
+    CHECK(d->convolution(d, &p) == KN_OK && dnn.runs() == 6 * 4 + 1 && dnn.engine() == 2);
+    CHECK(d->convolution(d, &p) == KN_OK && dnn.runs() == 6 * 4 + 2 && dnn.plans(false) == 1);
+    p.stride[0] = 2;
+    CHECK(d->record_begin(d) == KN_OK && d->convolution(d, &p) == KN_OK && dnn.engine() == 0);
+    kni_recording *r = d->record_end(d);
+    /* What the recording launches stays where it is. */
+    CHECK(r && d->convolution(d, &p) == KN_OK && dnn.engine() == 2 && dnn.plans(false) == 7);
+    d->record_free(d, r);
+    unsetenv("KN_CUDNN_TIME");
+    kni_place *places[] = {&p.x, &p.w, &p.y};
+    for (int i = 0; i < 3; i++) d->free(d, places[i]->memory);
+    d->close(d);
+    CHECK(dnn.alive() == 0 && fake_live() == 0);
 }
 
 /* Graphs are made, kept for each shape, and run with the memory they name; without cuDNN our own kernels run. */
@@ -289,9 +438,17 @@ static void attends(void)
             *changed -= k < 3 ? 4 : 7;
         }
     CHECK(runs() == 9);
+    /* A bias is one more operand of the library's, where it is dense along the keys; our own kernels take none. */
+    p.bias.memory = d->allocate(d, 1 << 18);
+    memcpy(p.bias_steps, (const int64_t[4]){0, 128 * 128, 128, 1}, sizeof p.bias_steps);
+    CHECK(d->attention(d, &p) == KN_OK && d->attention_grad(d, &p) == KN_OK && runs() == 11);
+    p.bias_steps[3] = 0;
+    CHECK(d->attention(d, &p) == KN_ERROR_UNSUPPORTED && d->attention_grad(d, &p) == KN_ERROR_UNSUPPORTED);
+    d->free(d, p.bias.memory);
+    p.bias.memory = NULL;
     int64_t batches = p.batch, step = p.q_steps[0];
     p.batch = 1, p.q_steps[0] = 3; /* nobody takes that step */
-    CHECK(d->attention(d, &p) == KN_OK && runs() == 10);
+    CHECK(d->attention(d, &p) == KN_OK && runs() == 12);
     p.batch = batches, p.q_steps[0] = step;
     setenv("FAKE_CUDNN_FAILS", "1", 1);
     CHECK(d->attention(d, &p) == KN_ERROR_INTERNAL && last_error_has("cuDNN failed"));
@@ -300,7 +457,7 @@ static void attends(void)
     setenv("FAKE_CUDNN_REFUSES", "1", 1);
     p.size = p.value_size = 128;
     CHECK(d->attention(d, &p) == KN_ERROR_INTERNAL && fake_calls("nvrtcCompileProgram") == 1);
-    CHECK(d->attention_grad(d, &p) == KN_ERROR_INTERNAL && runs() == 11);
+    CHECK(d->attention_grad(d, &p) == KN_ERROR_INTERNAL && runs() == 13);
     p.size = p.value_size = 40;
     CHECK(d->attention(d, &p) == KN_ERROR_UNSUPPORTED && d->attention_grad(d, &p) == KN_ERROR_UNSUPPORTED);
     for (int i = 0; i < 8; i++) d->free(d, places[i]->memory);
@@ -428,6 +585,10 @@ int main(void)
     situation(keeps_uneven_biases, ALL);
     situation(attends, ALL);
     situation(convolves, ALL);
+    situation(describes_convolutions, ALL);
+    situation(follows_convolutions, ALL);
+    situation(chooses_engines, ALL);
+    situation(times_plans, ALL);
     situation(keeps_plans, ALL);
     situation(chooses_own_kernels, ALL);
     situation(keeps_own_kernels, ALL);

@@ -104,7 +104,7 @@ typedef struct values {
 static kn_tensor made(int axes, int64_t first, int64_t second, const int64_t *sizes, kn_dtype dtype, int seed,
                       double special, bool offset)
 {
-    static double v[1 << 14];
+    static double v[1 << 15];
     kn_shape s = {.rank = axes + 2, .dims = {first, second}};
     int64_t n = first * second;
     for (int i = 0; i < axes; i++) n *= s.dims[i + 2] = sizes[i];
@@ -198,6 +198,200 @@ static int count_kernels(char kind)
 
 enum { TILED = 'v', DIRECT = 'd' };
 
+/* ---- a library, which multiplies padding as zeros and gives what is not finite its due */
+
+static float element(const kni_convolution *p, const char *bytes, int64_t at)
+{
+    float value;
+    uint32_t bits;
+    uint16_t half;
+    if (p->dtype == KN_F32) return memcpy(&value, bytes + at * 4, 4), value;
+    memcpy(&half, bytes + at * 2, 2);
+    bits = (uint32_t)half << 16;
+    return memcpy(&value, &bits, 4), value;
+}
+
+static void put_element(const kni_convolution *p, char *bytes, int64_t at, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    if (isnan(value))
+        bits = 0x7fc00000;
+    else if (p->dtype != KN_F32)
+        bits += 0x7fff + (bits >> 16 & 1);
+    const uint16_t half = (uint16_t)(bits >> 16);
+    memcpy(bytes + at * (p->dtype == KN_F32 ? 4 : 2), p->dtype == KN_F32 ? (void *)&bits : (void *)&half,
+           p->dtype == KN_F32 ? 4 : 2);
+}
+
+typedef struct array {
+    char *bytes;
+    int64_t n;
+    kni_place place;
+} array;
+
+static array fetch(kni_driver *d, const kni_convolution *p, kni_place place, int64_t outer, int64_t inner,
+                   const int64_t *size)
+{
+    array a = {.n = outer * inner, .place = place};
+    for (int i = 0; i < p->axes; i++) a.n *= size[i];
+    const size_t each = kni_bytes_of(p->dtype);
+    a.bytes = calloc((size_t)a.n + 1, each);
+    CHECK(d->download(d, a.bytes, place.memory, (size_t)place.offset * each, (size_t)a.n * each) == KN_OK);
+    return a;
+}
+
+static int64_t at_steps(const int64_t *steps, int axes, int64_t outer, int64_t inner, const int64_t *place)
+{
+    int64_t at = outer * steps[0] + inner * steps[1];
+    for (int i = 0; i < axes; i++) at += place[i] * steps[2 + i];
+    return at;
+}
+
+static bool step_on(int axes, int64_t *place, const int64_t *size)
+{
+    for (int i = axes - 1; i >= 0; i--) {
+        if (++place[i] < size[i]) return true;
+        place[i] = 0;
+    }
+    return false;
+}
+
+/* Walks all pairs of a place of y and a tap: which sum they go to, and what they multiply. */
+static void multiply_all(const kni_convolution *p, array *x, array *w, array *y, float *sums)
+{
+    const int64_t channels = p->channels / p->groups, outs = p->outs / p->groups;
+    for (int64_t n = 0; n < p->images * p->outs * channels; n++) {
+        const int64_t image = n / (p->outs * channels), out = n / channels % p->outs, c = n % channels;
+        int64_t at[3] = {0};
+        do {
+            int64_t tap[3] = {0};
+            do {
+                int64_t from[3];
+                bool inside = true;
+                for (int i = 0; i < p->axes; i++) {
+                    from[i] = at[i] * p->stride[i] + tap[i] * p->dilation[i] - p->padding[i];
+                    inside = inside && from[i] >= 0 && from[i] < p->x_size[i];
+                }
+                const int64_t in_x =
+                    inside ? at_steps(p->x_steps, p->axes, image, out / outs * channels + c, from) : -1;
+                const int64_t in_w = at_steps(p->w_steps, p->axes, out, c, tap),
+                              in_y = at_steps(p->y_steps, p->axes, image, out, at);
+                if (p->what == KNI_CONVOLUTION_FORWARD)
+                    sums[in_y] += (inside ? element(p, x->bytes, in_x) : 0) * element(p, w->bytes, in_w);
+                else if (p->what == KNI_CONVOLUTION_FILTER)
+                    sums[in_w] += (inside ? element(p, x->bytes, in_x) : 0) * element(p, y->bytes, in_y);
+                else if (inside)
+                    sums[in_x] += element(p, y->bytes, in_y) * element(p, w->bytes, in_w);
+            } while (step_on(p->axes, tap, p->kernel));
+        } while (step_on(p->axes, at, p->y_size));
+    }
+}
+
+/* A gradient by the image as the convolution of a spread image that it is: weights meet what lies between and beside its elements. */
+static void multiply_missing(const kni_convolution *p, const array *w, float *sums)
+{
+    const int64_t channels = p->channels / p->groups, outs = p->outs / p->groups;
+    for (int64_t n = 0; n < p->images * p->channels * outs; n++) {
+        const int64_t image = n / (p->channels * outs), channel = n / outs % p->channels,
+                      out = channel / channels * outs + n % outs;
+        int64_t at[3] = {0};
+        do {
+            int64_t tap[3] = {0};
+            do
+                sums[at_steps(p->x_steps, p->axes, image, channel, at)] +=
+                    0 * element(p, w->bytes, at_steps(p->w_steps, p->axes, out, channel % channels, tap));
+            while (step_on(p->axes, tap, p->kernel));
+        } while (step_on(p->axes, at, p->x_size));
+    }
+}
+
+static int64_t asked;
+static kni_convolution latest;
+static kn_status multiply_padding(kni_driver *d, const kni_convolution *p)
+{
+    array a[3] = {fetch(d, p, p->x, p->images, p->channels, p->x_size),
+                  fetch(d, p, p->w, p->outs, p->channels / p->groups, p->kernel),
+                  fetch(d, p, p->y, p->images, p->outs, p->y_size)};
+    array *made = &a[p->what == KNI_CONVOLUTION_FORWARD ? 2 : p->what == KNI_CONVOLUTION_DATA ? 0 : 1];
+    const int64_t one[3] = {1, 1, 1};
+    array bias = {NULL, 0, {NULL, 0}}, added = {NULL, 0, {NULL, 0}};
+    float *sums = calloc((size_t)made->n + 1, sizeof *sums);
+    asked++;
+    latest = *p;
+    if (p->bias.memory) bias = fetch(d, p, p->bias, p->outs, 1, one);
+    if (p->added.memory) added = fetch(d, p, p->added, p->images, p->outs, p->y_size);
+    multiply_all(p, &a[0], &a[1], &a[2], sums);
+    if (p->what == KNI_CONVOLUTION_DATA && a[1].n > p->outs * p->channels / p->groups)
+        multiply_missing(p, &a[1], sums);
+    for (int64_t i = 0; i < made->n; i++) {
+        const bool last = p->y_steps[1] == 1;
+        const int64_t out = last ? i % p->outs : i / p->y_steps[1] % p->outs;
+        if (added.bytes) sums[i] += element(p, added.bytes, i);
+        if (bias.bytes) sums[i] += element(p, bias.bytes, out);
+        /* As libraries do, this one loses NaN. */
+        if (p->relu) sums[i] = sums[i] > 0 ? sums[i] : 0;
+        put_element(p, made->bytes, i, sums[i]);
+    }
+    const size_t each = kni_bytes_of(p->dtype);
+    kn_status status = d->upload(d, made->place.memory, (size_t)made->place.offset * each, made->bytes,
+                                 (size_t)made->n * each);
+    for (int i = 0; i < 3; i++) free(a[i].bytes);
+    free(bias.bytes), free(added.bytes), free(sums);
+    return status;
+}
+
+/* What weights that are not finite make of padding is not seen. */
+static void mends_a_library(void)
+{
+    static const conditions all[] = {
+        {KN_F32, 0, false}, {KN_F32, INFINITY, false}, {KN_F32, NAN, true}, {KN_BF16, -INFINITY, false}};
+    int64_t n = 0;
+    gpu->driver->convolution = multiply_padding;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            if (!check_part(n++, 3)) continue;
+            const int64_t before = asked;
+            compare(&shapes[k], KNI_CONV_BY_LIBRARY, &all[i]);
+            /* Cropping and convolutions of nothing are ours. */
+            const bool ours = !strcmp(shapes[k].what, "cropped") || !strcmp(shapes[k].what, "no images");
+            if (!CHECK(asked - before == (ours ? 0 : 3))) printf("  %s\n", shapes[k].what);
+        }
+    gpu->driver->convolution = NULL;
+}
+
+/* Relu in the library's call may hide what padding spoiled; it is found all the same. */
+static void mends_what_follows(void)
+{
+    kn_device fused = kn_device_open("fusion(opencl:0)"), on[2] = {exact, fused};
+    float back[2][2 * 8 * 7 * 5];
+    if (!CHECK(fused != NULL)) return;
+    gpu->driver->convolution = multiply_padding;
+    gpu->convolutions = KNI_CONV_BY_LIBRARY;
+    for (int i = 0; i < 2; i++) {
+        kn_scope scope = kn_scope_begin();
+        const int64_t size[] = {7, 5}, taps[] = {3, 3};
+        kn_device_use(on[i]);
+        kn_tensor x = made(2, 2, 3, size, KN_F32, 1, 0, false),
+                  w = made(2, 8, 3, taps, KN_F32, 2, -INFINITY, false);
+        kn_tensor other = made(2, 2, 8, size, KN_F32, 3, 0, false),
+                  bias = kn_keep(kn_arange(0, 8, 1, KN_F32));
+        CHECK(kn_sync(on[i]) == KN_OK);
+        const uint64_t launches = gpu->launches;
+        const int64_t before = asked;
+        kn_tensor y = kn_conv2d(x, w, bias, &(kn_conv2d_args){.padding = {1, 1}});
+        CHECK(kn_read(kn_keep(kn_relu(kn_add(y, other))), back[i], sizeof back[i]) == KN_OK);
+        /* The call, and a launch that looks at the weights. */
+        CHECK(gpu->launches - launches == (uint64_t)i * 2 && asked - before == i);
+        kn_scope_end(scope, KN_NONE);
+    }
+    CHECK(latest.relu && latest.bias.memory && latest.added.memory);
+    for (int i = 0; i < 2 * 8 * 7 * 5; i++)
+        CHECK(back[0][i] == back[1][i] || (isnan(back[0][i]) && isnan(back[1][i])));
+    gpu->convolutions = KNI_CONV_BY_ANY;
+    gpu->driver->convolution = NULL;
+}
+
 static void each_way(void)
 {
     static const conditions all[] = {{KN_F32, 0, false},  {KN_F16, 0, false}, {KN_BF16, 0, true},
@@ -212,6 +406,66 @@ static void each_way(void)
                 if (i > 0 && (k + i + w) % 9) continue;
                 if (check_part(n++, 6)) compare(&shapes[k], ways[w], &all[i]);
             }
+}
+
+/* Gradients of the weight in as many parts as a large device needs: those of short sums stay whole. */
+static void cuts_weights(void)
+{
+    static const shape cut[] = {
+        {"many places",
+         2,
+         6,
+         2,
+         2,
+         2,
+         {40, 37},
+         {3, 3},
+         {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+        {"many places, two outputs",
+         2,
+         5,
+         2,
+         4,
+         2,
+         {41, 30},
+         {3, 2},
+         {.stride = INTS2(1, 2), .dilation = INTS2(2, 1), .padding = INTS2(2, 0)}},
+        {"many places, three channels",
+         1,
+         9,
+         3,
+         2,
+         1,
+         {997},
+         {5},
+         {.padding = INTS1(2), .padding_end = INTS1(1)}},
+        {"many places, three axes", 3, 3, 2, 6, 2, {9, 13, 11}, {3, 1, 2}, {.padding = INTS3(1, 0, 1)}},
+    };
+    static const conditions all[] = {{KN_F32, 0, false}, {KN_F16, 0, true}, {KN_F32, NAN, false}};
+    static const int ways[] = {KNI_CONV_BY_DIRECT, KNI_CONV_BY_TILED};
+    const uint32_t processors = gpu->driver->processors;
+    int64_t n = 0;
+    gpu->driver->processors = 64;
+    CHECK(count_kernels('+') == 0);
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        for (size_t k = 0; k < sizeof cut / sizeof *cut; k++)
+            for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+                if (check_part(n++, 3)) {
+                    const uint64_t launches = gpu->launches;
+                    compare(&cut[k], ways[w], &all[i]);
+                    /* y, dx, and both passes of dw; casts where they are read. */
+                    CHECK(gpu->launches - launches >= 4);
+                }
+    CHECK(count_kernels('+') > 0);
+    gpu->driver->processors = processors;
+    /* Two workgroups for each processor, of enough terms, in not too many parts and not too much memory. */
+    CHECK(kni_gpu_choose_parts(gpu, 1 << 20, 1 << 20, 256, 10) == 1);
+    CHECK(kni_gpu_choose_parts(gpu, processors, 1 << 20, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 1, 511, 256, 10) == 1 && kni_gpu_choose_parts(gpu, 1, 512, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 1, 1 << 20, 256, 1 << 25) == 1);
+    gpu->driver->processors = 1 << 20;
+    CHECK(kni_gpu_choose_parts(gpu, 1, 1 << 20, 256, 10) == 64);
+    gpu->driver->processors = processors;
 }
 
 /* What was forced is what ran. */
@@ -292,6 +546,9 @@ int main(void)
     }
     gpu = (kni_gpu *)(void *)kni_opencl_open("0", NULL, 0);
     if (!CHECK(exact && gpu)) return check_report();
+    mends_a_library();
+    mends_what_follows();
+    cuts_weights();
     each_way();
     runs_what_was_forced();
     joins_what_follows();

@@ -31,6 +31,7 @@ typedef struct run {
 } run;
 
 static int64_t room = 1 << 22;
+static bool attends;   /* with dropout, between the layers */
 static bool addresses; /* as devices with and without them are told of faults */
 
 static bool open_run(run *r, bool records)
@@ -65,6 +66,10 @@ static kn_status step(run *r, int number)
     kn_scope scope = kn_scope_begin();
     kn_tensor h = kn_relu(kn_nn_linear_forward(&r->net.fc1, kn_from(x, KN_F32, KN_SHAPE(BATCH, IN))));
     if (r->dropout > 0) h = kn_dropout(h, r->dropout, true);
+    if (attends) {
+        h = kn_keep(kn_reshape(h, KN_SHAPE(1, 2, BATCH, HIDDEN / 2)));
+        h = kn_reshape(kn_attention(h, h, h, &(kn_attention_args){.dropout = 0.5}), KN_SHAPE(BATCH, HIDDEN));
+    }
     kn_tensor logits = kn_nn_linear_forward(&r->net.fc2, h);
     kn_tensor loss = kn_keep(kn_cross_entropy(logits, kn_from(y, KN_I64, KN_SHAPE(BATCH)), NULL));
     kn_grads grads = NULL;
@@ -152,6 +157,9 @@ static void replays_with_the_same_bits(void)
     same(60, 0, 0.5, 50);
     same(60, 1, 0, 50); /* the loss of one step is held until the next one is there: its value moves */
     same(60, HELD, 0.25, 50);
+    attends = true; /* its kernels get other random numbers, which no schedule laid out */
+    same(60, 0, 0, 50);
+    attends = false;
 }
 
 /* Results that are too large to be moved: as many recordings as are held at once, up to a number. */
@@ -213,18 +221,21 @@ static void leaves_what_is_held(void)
     close_run(&r);
 }
 
-/* Inputs that are always somewhere else: it is tried a few times, and no more. */
+/* Large inputs that are always somewhere else: it is tried a few times, and no more. */
 static void stops_where_nothing_repeats(void)
 {
-    enum { N = 60 };
+    enum { N = 60, LARGE = 300000 };
+    static float values[LARGE];
     run r;
     kn_tensor kept[N];
+    room = 1 << 28;
     CHECK(open_run(&r, true));
+    room = 1 << 22;
     paper_counts before = paper_now;
     for (int i = 0; i < N; i++) {
         kn_scope scope = kn_scope_begin();
-        float values[64] = {(float)i};
-        kept[i] = kn_own(kn_from(values, KN_F32, KN_SHAPE(64)));
+        values[0] = (float)i;
+        kept[i] = kn_own(kn_from(values, KN_F32, KN_SHAPE(LARGE)));
         kn_tensor y = kn_sum(kn_exp(kept[i]), KN_AXES_ALL, false);
         CHECK(kn_ok(kn_keep(y)) && kn_submit(r.device) == KN_OK);
         kn_scope_end(scope, KN_NONE);
@@ -233,6 +244,32 @@ static void stops_where_nothing_repeats(void)
     CHECK(replays(&r) == 0);
     for (int i = 0; i < N; i++) kn_drop(kept[i]);
     close_run(&r);
+}
+
+/* Small ones are copied to where the recording reads them: one recording, however long it goes on, and the bits of runs without. */
+static void copies_what_moves(void)
+{
+    enum { N = 60 };
+    uint32_t bits[2] = {0, 0};
+    for (int records = 0; records < 2; records++) {
+        run r;
+        kn_tensor kept[N];
+        CHECK(open_run(&r, records));
+        paper_counts before = paper_now;
+        for (int i = 0; i < N; i++) {
+            kn_scope scope = kn_scope_begin();
+            float values[64] = {(float)i};
+            kept[i] = kn_own(kn_from(values, KN_F32, KN_SHAPE(64)));
+            kn_tensor y = kn_keep(kn_sum(kn_exp(kept[i]), KN_AXES_ALL, false));
+            CHECK(kn_submit(r.device) == KN_OK);
+            bits[records] = bits[records] * 31 + bits_of(y);
+            kn_scope_end(scope, KN_NONE);
+        }
+        if (records) CHECK(replays(&r) >= N - 5 && paper_now.begun - before.begun == 1);
+        for (int i = 0; i < N; i++) kn_drop(kept[i]);
+        close_run(&r);
+    }
+    CHECK(bits[0] == bits[1] && bits[0] != 0);
 }
 
 /* A state that each run makes from the last one moves from block to block and comes back. */
@@ -786,6 +823,7 @@ int main(int argc, char **argv)
     holds_large_results(8, 0, 12);
     leaves_what_is_held();
     stops_where_nothing_repeats();
+    copies_what_moves();
     follows_a_state();
     finds_what_lies_beside();
     runs_what_cannot_be_recorded(false);

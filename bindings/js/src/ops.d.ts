@@ -348,6 +348,10 @@ export declare class Ops {
   concat(tensors: Operand[], attributes?: { axis?: number | boolean | bigint }): Tensor;
   /** x with x[start + i * step] = values[i] */
   updateSlice(x: Operand, values: Operand, attributes?: { start?: number[]; stop?: number[]; step?: number[] }): Tensor;
+  /** y[..., i, ...] = x[..., position + i, ...], the position moved to where all of it lies inside */
+  sliceAt(x: Operand, position: Operand, attributes?: { axis?: number | boolean | bigint; size?: number | boolean | bigint }): Tensor;
+  /** x with x[..., position + i, ...] = values[..., i, ...], the position moved to where all of them lie inside */
+  updateAt(x: Operand, values: Operand, position: Operand, attributes?: { axis?: number | boolean | bigint }): Tensor;
   /** y[..., j, ...] = x[..., indices[j], ...] */
   take(x: Operand, indices: Operand, attributes?: { axis?: number | boolean | bigint; negative?: number | boolean | bigint }): Tensor;
   /** y[o, j, i] = x[o, index[o, j, i], i] */
@@ -442,6 +446,12 @@ export declare class Ops {
   matmulDequantized(a: Operand, b: Operand, aZero?: Operand, bZero?: Operand, bias?: Operand, scale?: Operand): Tensor;
   /** y = x w' + bias over the last axis, w [out, in] = (weight - zero) scale of 8-bit weights; scale and zero have one element, one for each output, or one for each block of each output; bits 4 or 2: bytes hold several weights, the first in the lowest bits */
   linearQuantized(x: Operand, weight: Operand, scale: Operand, zero?: Operand, bias?: Operand, attributes?: { block?: number | boolean | bigint; bits?: number | boolean | bigint }): Tensor;
+  /** y = d(softmax(scale q k' + bias)) v, where d drops weights and divides the others by 1 - dropout */
+  dropoutAttention(q: Operand, k: Operand, v: Operand, mask?: Operand, bias?: Operand, attributes?: { scale?: number; softcap?: number; isCausal?: number | boolean | bigint; dropout?: number; key?: number | boolean | bigint; counter?: number | boolean | bigint }): Tensor;
+  /** the gradients of dropout_attention by q, k, v and, where wanted, the bias */
+  dropoutAttentionGrad(q: Operand, k: Operand, v: Operand, dy: Operand, mask?: Operand, bias?: Operand, y?: Operand, attributes?: { scale?: number; softcap?: number; isCausal?: number | boolean | bigint; wantsBias?: number | boolean | bigint; dropout?: number; key?: number | boolean | bigint; counter?: number | boolean | bigint }): [Tensor, Tensor, Tensor, Tensor];
+  /** attention over the first lengths[b] keys; where it is causal the queries are the last of these */
+  attentionAt(q: Operand, k: Operand, v: Operand, lengths: Operand, mask?: Operand, bias?: Operand, attributes?: { scale?: number; softcap?: number; isCausal?: number | boolean | bigint }): Tensor;
   /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */
   quantizeBytes(x: Operand, scale: Operand, zero: Operand): Tensor;
   /** (x - zero) scale in f32 of i8 and u8 */

@@ -867,6 +867,16 @@ export class Ops {
     return this.call('update_slice', 1, [x, values], { start: 'lstart', stop: 'lstop', step: 'lstep' }, attributes);
   }
 
+  /** y[..., i, ...] = x[..., position + i, ...], the position moved to where all of it lies inside */
+  sliceAt(x, position, attributes) {
+    return this.call('slice_at', 1, [x, position], { axis: 'iaxis', size: 'isize' }, attributes);
+  }
+
+  /** x with x[..., position + i, ...] = values[..., i, ...], the position moved to where all of them lie inside */
+  updateAt(x, values, position, attributes) {
+    return this.call('update_at', 1, [x, values, position], { axis: 'iaxis' }, attributes);
+  }
+
   /** y[..., j, ...] = x[..., indices[j], ...] */
   take(x, indices, attributes) {
     return this.call('take', 1, [x, indices], { axis: 'iaxis', negative: 'inegative' }, attributes);
@@ -1100,6 +1110,21 @@ export class Ops {
   /** y = x w' + bias over the last axis, w [out, in] = (weight - zero) scale of 8-bit weights; scale and zero have one element, one for each output, or one for each block of each output; bits 4 or 2: bytes hold several weights, the first in the lowest bits */
   linearQuantized(x, weight, scale, zero, bias, attributes) {
     return this.call('linear_quantized', 1, [x, weight, scale, zero, bias], { block: 'iblock', bits: 'ibits' }, attributes);
+  }
+
+  /** y = d(softmax(scale q k' + bias)) v, where d drops weights and divides the others by 1 - dropout */
+  dropoutAttention(q, k, v, mask, bias, attributes) {
+    return this.call('dropout_attention', 1, [q, k, v, mask, bias], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
+  }
+
+  /** the gradients of dropout_attention by q, k, v and, where wanted, the bias */
+  dropoutAttentionGrad(q, k, v, dy, mask, bias, y, attributes) {
+    return this.call('dropout_attention_grad', 4, [q, k, v, dy, mask, bias, y], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal', wantsBias: 'iwants_bias', dropout: 'rdropout', key: 'ikey', counter: 'icounter' }, attributes);
+  }
+
+  /** attention over the first lengths[b] keys; where it is causal the queries are the last of these */
+  attentionAt(q, k, v, lengths, mask, bias, attributes) {
+    return this.call('attention_at', 1, [q, k, v, lengths, mask, bias], { scale: 'rscale', softcap: 'rsoftcap', isCausal: 'iis_causal' }, attributes);
   }
 
   /** round(x / scale) + zero within the range of zero's dtype, i8 or u8 */

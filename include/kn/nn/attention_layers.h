@@ -40,11 +40,13 @@ typedef struct kn_nn_attention_args {
 KN_API kn_status kn_nn_attention_init(kn_nn_attention *m, int64_t d_model, int64_t n_heads,
                                       const kn_nn_attention_args *args);
 
-/* Keys and values of the tokens seen so far, for generation token by token. Start with zeros ({0}). Owned tensors: drop the
-   cache when done. */
+/* Keys and values of the tokens seen so far, for generation token by token. Start with zeros ({0}), or with {.capacity = n}: then there is
+   room for n tokens, more are an error, new ones are written in place, and no plan of fusion(...) depends on how many there are, so that
+   each token is replayed as the one before. Owned tensors: drop the cache when done, which keeps its capacity. */
 typedef struct kn_nn_attention_cache {
-    kn_tensor key, value; /* [batch, n_heads_kv, tokens, d_head] */
-    int64_t length;
+    kn_tensor key, value; /* [batch, n_heads_kv, tokens or capacity, d_head] */
+    int64_t length;       /* tokens that are in it */
+    int64_t capacity;     /* 0: as many as there are */
 } kn_nn_attention_cache;
 KN_API void kn_nn_attention_cache_drop(kn_nn_attention_cache *cache);
 
@@ -65,6 +67,9 @@ typedef struct kn_nn_attention_call {
     /* bool [queries, keys], [batch, queries, keys] or [batch, heads (or 1), queries, keys]: true where the query sees the key. */
     kn_tensor sees;
     kn_tensor bias; /* float of such a shape, added to the scores */
+    /* Of a cache with a capacity, i64 [2]: its length before the new tokens, and with them. KN_NONE: made in each call; the stacks of
+       kn/nn/transformer.h make it once for all layers. */
+    kn_tensor span;
 } kn_nn_attention_call;
 /* query [batch, queries, d_model], key and value [batch, keys, d_context]; KN_NONE for key means key = value = query, for value
    value = key. call NULL: nothing else. Scores are not held in memory unless dropout, quiet_softmax, min_float or

@@ -235,6 +235,7 @@ static inline kn_token_batch kn_at_token_batch(kn_token_batch kn_result, const c
 #define kn_nn_transformer_encoder_init(...) kn_at_status(kn_nn_transformer_encoder_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_transformer_decoder_init(...) kn_at_status(kn_nn_transformer_decoder_init(__VA_ARGS__), KN_SITE)
 #define kn_nn_transformer_cache_init(...) kn_at_status(kn_nn_transformer_cache_init(__VA_ARGS__), KN_SITE)
+#define kn_nn_transformer_cache_reserve(...) (kn_nn_transformer_cache_reserve(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_nn_transformer_cache_reset(...) (kn_nn_transformer_cache_reset(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_nn_transformer_cache_drop(...) (kn_nn_transformer_cache_drop(__VA_ARGS__), kn_site_pending(KN_SITE))
 #define kn_nn_transformer_encoder_forward(...) kn_at(kn_nn_transformer_encoder_forward(__VA_ARGS__), KN_SITE)

@@ -110,6 +110,8 @@ typedef struct kn_nn_transformer_cache {
     int32_t n_layers;
 } kn_nn_transformer_cache;
 KN_API kn_status kn_nn_transformer_cache_init(kn_nn_transformer_cache *cache, int32_t n_layers);
+/* Forgets all tokens and gives the caches of self-attention room for so many (kn_nn_attention_cache); 0: they grow. */
+KN_API void kn_nn_transformer_cache_reserve(kn_nn_transformer_cache *cache, int64_t capacity);
 /* Forgets all tokens. */
 KN_API void kn_nn_transformer_cache_reset(kn_nn_transformer_cache *cache);
 KN_API void kn_nn_transformer_cache_drop(kn_nn_transformer_cache *cache);

@@ -2,7 +2,9 @@
    values. No more than a block of scores exists for each thread. */
 #include "backend/cpu/attention_run.h"
 #include "backend/cpu/isa.h"
+#include "backend/cpu/made_table.h"
 #include "backend/host/host.h"
+#include "core/math/philox.h"
 #include "core/thread_pool.h"
 #include "ops/native.h"
 
@@ -31,7 +33,13 @@ void kni_attention_start(kni_attention_job *job, const kn_record *r, int mask)
                                .v = kni_attention_heads(kni_in(r, 2)),
                                .sizes = kni_attention_sizes_of(r),
                                .softcap = a->softcap,
-                               .reproducible = kni_reproducible()};
+                               .reproducible = kni_reproducible(),
+                               .drops = a->dropout > 0};
+    if (job->drops) {
+        job->draw_key = kni_attention_draw_key(a);
+        job->threshold = kni_attention_threshold(a);
+        job->kept = kni_attention_kept(a);
+    }
     if (mask < r->n_in) job->mask = kni_attention_heads(kni_in(r, mask));
     if (mask + 1 < r->n_in) job->bias = kni_attention_heads(kni_in(r, mask + 1));
     job->compute = kni_in(r, 0)->type.dtype == KN_F64 ? KN_F64 : KN_F32;
@@ -144,6 +152,59 @@ bool kni_attention_weights(const kni_attention_job *job, int64_t b, int64_t h, i
     return true;
 }
 
+/* ---- dropout */
+
+#if !defined(KN_FREESTANDING) && !defined(KN_COMPACT)
+typedef void words_fn(uint64_t key, uint64_t counter, int n, int draws, uint32_t *words);
+static words_fn *const words_table[KNI_ISA_COUNT] = KNI_TIER_TABLE(kni_made_words);
+#endif
+
+/* The words of n elements from the first one of a block on. */
+static void draw_words(uint64_t key, uint64_t block, int n, uint32_t *words)
+{
+#if defined(KN_FREESTANDING) || defined(KN_COMPACT)
+    for (int i = 0; i < n; i += 4) kni_philox(key, block + (uint64_t)i / 4, words + i);
+#else
+    words_table[kni_cpu_tier()](key, block, n, 1, words);
+#endif
+}
+
+#define DROP(type, to, from)                                                                                 \
+    for (int j = 0; j < n; j++)                                                                              \
+        ((type *)(to))[at + j] =                                                                             \
+            words[skipped + j] >= job->threshold ? ((const type *)(from))[at + j] * (type)job->kept : 0;
+
+static void drop_strip(const kni_attention_job *job, int64_t at, int n, const uint32_t *words, int skipped,
+                       char *to, const char *from)
+{
+    if (job->compute == KN_F64) {
+        DROP(double, to, from)
+    } else {
+        DROP(float, to, from)
+    }
+}
+
+void kni_attention_drop(const kni_attention_job *job, int64_t b, int64_t h, int64_t first, int64_t rows,
+                        int64_t seen, char *values, const char *weights, char *dropped)
+{
+    _Alignas(64) uint32_t words[STRIP];
+    const kni_attention_sizes *z = &job->sizes;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t row = i * seen * kni_attention_element(job),
+                      line = ((b * z->heads + h) * z->queries + first + i) * z->keys;
+        for (int64_t at = 0; at < seen;) {
+            const int skipped = (int)((line + at) % 4);
+            const int n = (int)(seen - at < STRIP - skipped ? seen - at : STRIP - skipped);
+            draw_words(job->draw_key, (uint64_t)(line + at) / 4, (skipped + n + 3) / 4 * 4, words);
+            drop_strip(job, at, n, words, skipped, values + row, values + row);
+            if (weights) drop_strip(job, at, n, words, skipped, dropped + row, weights + row);
+            at += n;
+        }
+    }
+}
+
+/* ---- forward */
+
 typedef struct {
     kni_attention_job job;
     kni_heads y;
@@ -185,10 +246,11 @@ static void forward_task(void *argument, int64_t task, int worker)
     char *weights = f->memory + worker * f->bytes;
     const kni_attention_matrix y = kni_attention_dense(kni_attention_at(&f->y, b, h, first),
                                                        kni_gemm_type_of(f->y.dtype), job->sizes.value_size);
-    if ((seen && !kni_attention_weights(job, b, h, first, rows, seen, weights, NULL)) ||
-        !kni_attention_product(job, rows, job->sizes.value_size, seen,
-                               kni_attention_dense(weights, job->type, seen),
-                               kni_attention_matrix_of(&job->v, b, key_head, 0), y, 1, 0))
+    bool good = !seen || kni_attention_weights(job, b, h, first, rows, seen, weights, NULL);
+    if (good && job->drops) kni_attention_drop(job, b, h, first, rows, seen, weights, NULL, NULL);
+    if (!good || !kni_attention_product(job, rows, job->sizes.value_size, seen,
+                                        kni_attention_dense(weights, job->type, seen),
+                                        kni_attention_matrix_of(&job->v, b, key_head, 0), y, 1, 0))
         f->failed = true;
 }
 
@@ -211,3 +273,4 @@ static kn_status run_attention(const kn_record *r)
 }
 
 const kni_native kni_cpu_attention = {.run = run_attention};
+const kni_native kni_cpu_dropout_attention = {.run = run_attention};

@@ -21,7 +21,11 @@ typedef struct {
     kni_attention_sizes sizes;
     double softcap;
     bool reproducible;
-    int compute; /* dtype */
+    bool drops;
+    uint64_t draw_key;
+    int64_t threshold; /* draws below it are dropped */
+    double kept;       /* others are multiplied by it */
+    int compute;       /* dtype */
     kni_gemm_type type;
     const kni_attention_kernels *kernels;
     int64_t block, blocks; /* queries of a block, and how many blocks they make */
@@ -70,5 +74,10 @@ bool kni_attention_product(const kni_attention_job *job, int64_t m, int64_t n, i
    receives 1 - tanh^2. False without memory. */
 bool kni_attention_weights(const kni_attention_job *job, int64_t b, int64_t h, int64_t first, int64_t rows,
                            int64_t seen, char *weights, char *slopes);
+
+/* Drops of a block of values what is dropped of its weights, and multiplies the others; unless NULL, also of `weights`, into
+   `dropped`. */
+void kni_attention_drop(const kni_attention_job *job, int64_t b, int64_t h, int64_t first, int64_t rows,
+                        int64_t seen, char *values, const char *weights, char *dropped);
 
 #endif

@@ -38,6 +38,40 @@ static kn_status run_update_slice(const kn_record *r)
 }
 const kni_native kni_cpu_update_slice = {.run = run_update_slice};
 
+static int64_t position_of(kni_tensor *position, int64_t i)
+{
+    int64_t stride = position->type.rank ? position->strides[0] : 0, value = 0, one = 1, none = 0;
+    const char *at = (const char *)kni_pointer(position) + i * stride * (int64_t)kni_element_bytes(position);
+    kni_copy_strided(&value, KN_I64, &none, at, position->type.dtype, &none, 1, &one);
+    return value;
+}
+
+static kn_status run_update_at(const kn_record *r)
+{
+    const kni_at_attributes *a = r->attributes;
+    kni_tensor *x = kni_in(r, 0), *values = kni_in(r, 1), *y = kni_out(r, 0);
+    const int axis = (int)a->axis;
+    kni_at_view v = kni_view_at(&x->type, &kni_in(r, 2)->type, axis, values->type.dims[axis]);
+    kn_status s = kni_host_allocate_or_reuse(r, y, 1);
+    if (s) return s;
+    if (y->storage != x->storage) copy_into(y->storage->data, y->type.dtype, y->strides, x);
+    int64_t positions = kni_count(&kni_in(r, 2)->type);
+    if (kni_count(&values->type) == 0 || positions == 0) return KN_OK;
+    for (int64_t i = 0; i < positions; i++) {
+        kni_tensor part = *values;
+        int64_t offset = kni_at_begin(&v, position_of(kni_in(r, 2), i)) * y->strides[axis];
+        if (positions > 1) {
+            offset += i * y->strides[0];
+            part.offset += i * part.strides[0];
+            part.type.dims[0] = 1;
+        }
+        copy_into((char *)y->storage->data + offset * (int64_t)kni_element_bytes(y), y->type.dtype,
+                  y->strides, &part);
+    }
+    return KN_OK;
+}
+const kni_native kni_cpu_update_at = {.run = run_update_at};
+
 static kn_status run_concat(const kn_record *r)
 {
     const kni_axis_attributes *a = r->attributes;

@@ -42,7 +42,8 @@ bool kni_hopper_takes(const kni_cuda *c, const kni_attention *p)
     bool sizes = p->size == p->value_size && (p->size == 64 || p->size == 128) && p->keys > 0;
     bool counts = p->queries < most && p->keys < most && p->key_heads > 0 && p->heads % p->key_heads == 0 &&
                   p->heads < 1 << 20 && p->batch < 1 << 20 && p->heads * p->batch < 1 << 24;
-    return c->major == 9 && c->minor == 0 && kni_is_half(p->dtype) && sizes && counts && p->scale > 0;
+    return c->major == 9 && c->minor == 0 && !p->bias.memory && kni_is_half(p->dtype) && sizes && counts &&
+           p->scale > 0;
 }
 
 static kni_runtime_address address_of(const kni_place *place)

@@ -1,4 +1,4 @@
-/* Makes and runs graphs of cuDNN. */
+/* Describes graphs to cuDNN and runs their plans. */
 #include "backend/cuda/cuda_cudnn.h"
 #include <string.h>
 
@@ -6,14 +6,10 @@
 enum {
     KIND_POINTWISE = 0,
     KIND_CONVOLUTION = 1,
-    KIND_CONFIG = 3,
-    KIND_HEURISTIC = 4,
-    KIND_PLAN = 5,
     KIND_OPERATION_FORWARD = 10,
     KIND_OPERATION_FILTER = 11,
     KIND_OPERATION_DATA = 12,
     KIND_OPERATION_POINTWISE = 13,
-    KIND_GRAPH = 15,
     KIND_PACK = 16,
     KIND_TENSOR = 17,
     KIND_PRODUCT = 18,
@@ -22,14 +18,12 @@ enum {
     KIND_OPERATION_REDUCTION = 22,
     KIND_OPERATION_RESHAPE = 31,
 
-    TYPE_HANDLE = 0,
     TYPE_DTYPE = 1,
     TYPE_BOOL = 2,
     TYPE_I64 = 3,
     TYPE_F32 = 4,
     TYPE_POINTER = 6,
     TYPE_CONVOLUTION = 7,
-    TYPE_HEURISTIC = 8,
     TYPE_POINTWISE = 14,
     TYPE_DESCRIPTOR = 15,
     TYPE_REDUCTION = 18,
@@ -44,12 +38,6 @@ enum {
     CONVOLUTION_AFTER = 104, /* padding */
     CONVOLUTION_BEFORE = 105,
     CONVOLUTION_AXES = 106,
-    HEURISTIC_MODE = 200,
-    HEURISTIC_GRAPH = 201,
-    HEURISTIC_RESULTS = 202,
-    PLAN_HANDLE = 400,
-    PLAN_CONFIG = 401,
-    PLAN_WORKSPACE = 402,
     OPERATION_POINTWISE = 750,
     OPERATION_POINTWISE_X = 751,
     OPERATION_POINTWISE_B = 752,
@@ -57,8 +45,6 @@ enum {
     OPERATION_POINTWISE_ALPHA = 754,
     OPERATION_POINTWISE_ALPHA_2 = 755,
     OPERATION_POINTWISE_T = 758,
-    GRAPH_HANDLE = 800,
-    GRAPH_OPERATIONS = 801,
     TENSOR_ALIGNMENT = 900,
     TENSOR_DTYPE = 901,
     TENSOR_DIMS = 902,
@@ -85,9 +71,6 @@ enum {
     FIRST_INSIDE = 1000,
     NO_ROOM = -1
 };
-
-/* The heuristics to ask, best first: the one that measures least, the one that always answers. */
-static const int heuristics[] = {3, 2};
 
 /* ---- descriptors */
 
@@ -134,8 +117,8 @@ void *kni_dnn_add_tensor(kni_dnn_graph *g, const kni_dnn_tensor *t)
     const int64_t alignment = 16, id = t->id ? t->id : FIRST_INSIDE + g->next_id++;
     void *d = make(g, KIND_TENSOR);
     set(g, d, TENSOR_DTYPE, TYPE_DTYPE, 1, &t->dtype);
-    set(g, d, TENSOR_DIMS, TYPE_I64, 4, t->dims);
-    set(g, d, TENSOR_STEPS, TYPE_I64, 4, t->steps);
+    set(g, d, TENSOR_DIMS, TYPE_I64, t->rank ? t->rank : 4, t->dims);
+    set(g, d, TENSOR_STEPS, TYPE_I64, t->rank ? t->rank : 4, t->steps);
     set(g, d, TENSOR_ID, TYPE_I64, 1, &id);
     set(g, d, TENSOR_ALIGNMENT, TYPE_I64, 1, &alignment);
     if (t->flags & KNI_DNN_INSIDE) set(g, d, TENSOR_INSIDE, TYPE_BOOL, 1, &yes);
@@ -203,7 +186,7 @@ void kni_dnn_add_convolution(kni_dnn_graph *g, const kni_dnn_convolution *p, voi
                 {KIND_OPERATION_DATA, 706, 707, 708, 709, 710, 711},
                 {KIND_OPERATION_FILTER, 712, 713, 714, 715, 716, 717}};
     const int type = KNI_DNN_F32, correlation = 1;
-    const int64_t axes = 2;
+    const int64_t axes = p->axes;
     const float one = 1, zero = 0;
     void *d = make(g, KIND_CONVOLUTION);
     set(g, d, CONVOLUTION_TYPE, TYPE_DTYPE, 1, &type);
@@ -212,7 +195,7 @@ void kni_dnn_add_convolution(kni_dnn_graph *g, const kni_dnn_convolution *p, voi
     set(g, d, CONVOLUTION_DILATION, TYPE_I64, axes, p->dilation);
     set(g, d, CONVOLUTION_STRIDE, TYPE_I64, axes, p->stride);
     set(g, d, CONVOLUTION_BEFORE, TYPE_I64, axes, p->padding);
-    set(g, d, CONVOLUTION_AFTER, TYPE_I64, axes, p->padding);
+    set(g, d, CONVOLUTION_AFTER, TYPE_I64, axes, p->padding_end);
     finish(g, d);
     void *operation = make(g, ways[p->what].kind);
     set_descriptor(g, operation, ways[p->what].convolution, d);
@@ -232,55 +215,7 @@ void kni_dnn_add_reshape(kni_dnn_graph *g, void *x, void *y)
     finish_operation(g, operation);
 }
 
-/* ---- plans */
-
-/* The plan of one engine's configuration; NULL where the engine cannot do it after all. */
-static void *plan_of(kni_dnn_graph *g, void *config, int64_t *workspace)
-{
-    void *plan = NULL;
-    int64_t found = 0;
-    if (g->api->make(KIND_PLAN, &plan)) return NULL;
-    int failed = g->api->set(plan, PLAN_HANDLE, TYPE_HANDLE, 1, &g->handle);
-    if (!failed) failed = g->api->set(plan, PLAN_CONFIG, TYPE_DESCRIPTOR, 1, &config);
-    if (!failed) failed = g->api->finalize(plan);
-    if (!failed) failed = g->api->get(plan, PLAN_WORKSPACE, TYPE_I64, 1, &found, workspace);
-    if (!failed) return plan;
-    (void)g->api->release(plan);
-    return NULL;
-}
-
-static void *plan_by(kni_dnn_graph *g, void *graph, int mode, int64_t *workspace)
-{
-    enum { MOST = 8 };
-    void *configs[MOST] = {NULL}, *plan = NULL;
-    int64_t found = 0;
-    int made = 0;
-    void *heuristic = make(g, KIND_HEURISTIC);
-    set_descriptor(g, heuristic, HEURISTIC_GRAPH, graph);
-    set(g, heuristic, HEURISTIC_MODE, TYPE_HEURISTIC, 1, &mode);
-    finish(g, heuristic);
-    while (!g->failed && made < MOST && (configs[made] = make(g, KIND_CONFIG))) made++;
-    if (!g->failed)
-        g->failed = g->api->get(heuristic, HEURISTIC_RESULTS, TYPE_DESCRIPTOR, made, &found, configs);
-    for (int i = 0; i < found && i < made && !g->failed && !plan; i++)
-        plan = plan_of(g, configs[i], workspace);
-    return plan;
-}
-
-void *kni_dnn_plan(kni_dnn_graph *g, int64_t *workspace)
-{
-    void *plan = NULL, *graph = make(g, KIND_GRAPH);
-    set(g, graph, GRAPH_OPERATIONS, TYPE_DESCRIPTOR, g->n_operations, g->operations);
-    set(g, graph, GRAPH_HANDLE, TYPE_HANDLE, 1, &g->handle);
-    finish(g, graph);
-    int so_far = g->failed;
-    for (int i = 0; i < (int)(sizeof heuristics / sizeof *heuristics) && !so_far && !plan; i++) {
-        g->failed = 0;
-        plan = plan_by(g, graph, heuristics[i], workspace);
-    }
-    while (g->n_all) (void)g->api->release(g->all[--g->n_all]);
-    return plan;
-}
+/* ---- running */
 
 int kni_dnn_run(const kni_cuda_graph_api *api, void *handle, void *plan, const int64_t *ids, void **memory,
                 int count, void *workspace)

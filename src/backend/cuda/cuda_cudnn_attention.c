@@ -23,13 +23,15 @@ enum {
     ID_DOTS,
     ID_DQ_WIDE,
     ID_ONE,
+    ID_BIAS,
     IDS
 };
 
 typedef struct plan_key {
     int64_t batch, heads, key_heads, queries, keys, size, value_size;
     int64_t q_steps[3], k_steps[3], v_steps[3], dy_steps[3];
-    int64_t dtype, causal, lse, gradient;
+    int64_t bias_steps[4];
+    int32_t dtype, causal, lse, gradient, biased;
 } plan_key;
 
 /* ---- graphs */
@@ -44,8 +46,8 @@ typedef struct builder {
 static void *operand(builder *b, int64_t id, int dtype, const int64_t *dims, const int64_t *steps)
 {
     kni_dnn_tensor t = {.id = id, .dtype = dtype};
-    memcpy(t.dims, dims, sizeof t.dims);
-    memcpy(t.steps, steps, sizeof t.steps);
+    memcpy(t.dims, dims, 4 * sizeof *dims);
+    memcpy(t.steps, steps, 4 * sizeof *steps);
     return kni_dnn_add_tensor(b->g, &t);
 }
 
@@ -128,9 +130,19 @@ static void begin(builder *b, void **q, void **k)
 
 static void *scaled_scores(builder *b, void *q, void *k)
 {
+    const plan_key *key = b->key;
     void *s = scores(b, KNI_DNN_F32);
     kni_dnn_add_product(b->g, q, k, s);
-    return apply(b, KNI_DNN_MULTIPLY, s, b->scale, scores(b, KNI_DNN_F32));
+    s = apply(b, KNI_DNN_MULTIPLY, s, b->scale, scores(b, KNI_DNN_F32));
+    if (!key->biased) return s;
+    /* An axis along which the bias repeats has one place. */
+    int64_t dims[4] = {key->batch, key->heads, key->queries, key->keys}, steps[4], step = key->keys;
+    for (int i = 3; i >= 0; i--) {
+        if (!key->bias_steps[i]) dims[i] = 1;
+        steps[i] = key->bias_steps[i] ? key->bias_steps[i] : step;
+        step = steps[i] * dims[i];
+    }
+    return apply(b, KNI_DNN_ADD, s, operand(b, ID_BIAS, b->dtype, dims, steps), scores(b, KNI_DNN_F32));
 }
 
 static void build_forward(builder *b)
@@ -230,6 +242,8 @@ static void make_key(const kni_attention *p, bool gradient, plan_key *key)
     if (gradient) memcpy(key->dy_steps, p->dy_steps, sizeof key->dy_steps);
     key->dtype = p->dtype, key->causal = p->causal, key->lse = p->lse.memory != NULL,
     key->gradient = gradient;
+    key->biased = p->bias.memory != NULL;
+    if (key->biased) memcpy(key->bias_steps, p->bias_steps, sizeof key->bias_steps);
 }
 
 static void build(kni_dnn_graph *g, const void *given)
@@ -265,6 +279,7 @@ static bool all_lie_well(const kni_attention *p, bool gradient)
            lies_well(&p->k, p->k_steps, p->batch, p->key_heads, p->keys) &&
            lies_well(&p->v, p->v_steps, p->batch, p->key_heads, p->keys) &&
            lies_well(&p->out, (int64_t[3]){0, 0, 0}, 1, 1, 1) &&
+           (!p->bias.memory || (p->bias_steps[3] == 1 && lies_well(&p->bias, p->bias_steps, 2, 2, 2))) &&
            (!gradient || lies_well(&p->dy, p->dy_steps, p->batch, p->heads, p->queries));
 }
 
@@ -275,21 +290,22 @@ kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient)
     plan_key key;
     if (!takes(p) || !all_lie_well(p, gradient) || (gradient && !p->lse.memory)) return KN_ERROR_UNSUPPORTED;
     make_key(p, gradient, &key);
-    const kni_dnn_kept *plan = kni_dnn_find(c, &key, sizeof key, build);
+    static const kni_dnn_kind kind = {build, NULL, false};
+    const kni_dnn_kept *plan = kni_dnn_find(c, &key, sizeof key, &kind);
     if (!plan) return KN_ERROR_UNSUPPORTED;
     size_t dots = gradient ? padded(p->batch * p->heads * p->queries * 4) : 0;
     size_t wide = gradient ? padded(p->batch * p->heads * p->queries * p->size * 4) : 0;
-    char *memory = kni_cuda_scratch(c, dots + wide + padded(plan->workspace));
+    char *memory = kni_cuda_scratch(c, dots + wide + padded(plan->choices[0].workspace));
     if (!memory) return KN_ERROR_UNSUPPORTED;
     float scale = (float)p->scale, one = 1, hidden = -__builtin_inff();
     const kni_place *places[IDS] = {
         [ID_Q] = &p->q,   [ID_K] = &p->k,   [ID_V] = &p->v,   [ID_OUT] = &p->out, [ID_LSE] = &p->lse,
-        [ID_DY] = &p->dy, [ID_DQ] = &p->dq, [ID_DK] = &p->dk, [ID_DV] = &p->dv};
+        [ID_DY] = &p->dy, [ID_DQ] = &p->dq, [ID_DK] = &p->dk, [ID_DV] = &p->dv,   [ID_BIAS] = &p->bias};
     int64_t ids[IDS];
     void *pointers[IDS];
     int count = 0;
     for (int id = 1; id < IDS; id++) {
-        bool both = id <= ID_HIDDEN;
+        bool both = id <= ID_HIDDEN || id == ID_BIAS;
         void *at = places[id] && places[id]->memory
                        ? (char *)places[id]->memory + places[id]->offset * (id == ID_LSE ? 4 : 2)
                    : id == ID_SCALE               ? (void *)&scale

@@ -2,6 +2,8 @@
    a hundred in each step, and recordings hold what plans launch: none of them goes while there is a recording. */
 #include "backend/cuda/cuda_cudnn.h"
 #include "core/allocator.h"
+#include "core/error.h"
+#include "core/platform.h"
 #include <string.h>
 
 enum { MOST_PLANS = 512 /* unless recordings hold more */ };
@@ -9,6 +11,7 @@ enum { MOST_PLANS = 512 /* unless recordings hold more */ };
 struct kni_dnn {
     const kni_cuda_graph_api *api;
     void *handle;
+    bool times; /* KN_CUDNN_TIME=on */
     uint64_t clock;
     kni_dnn_kept *plans;
     uint32_t count, room;
@@ -22,6 +25,8 @@ static struct kni_dnn *state_of(kni_cuda *c)
     if (!s) return NULL;
     memset(s, 0, sizeof *s);
     s->api = api;
+    const char *times = kni_environment("KN_CUDNN_TIME");
+    s->times = times && !strcmp(times, "on");
     if (api->create(&s->handle)) {
         kni_free(s, sizeof *s);
         return NULL;
@@ -35,12 +40,16 @@ static struct kni_dnn *state_of(kni_cuda *c)
     return s;
 }
 
+static void release_plans(const struct kni_dnn *s, kni_dnn_kept *kept, int first)
+{
+    while (kept->n_choices > first) (void)s->api->release(kept->choices[--kept->n_choices].plan);
+}
+
 void kni_dnn_free(kni_cuda *c)
 {
     struct kni_dnn *s = c->dnn;
     if (!s) return;
-    for (size_t i = 0; i < s->count; i++)
-        if (s->plans[i].plan) (void)s->api->release(s->plans[i].plan);
+    for (size_t i = 0; i < s->count; i++) release_plans(s, &s->plans[i], 0);
     if (s->plans) kni_free(s->plans, s->room * sizeof *s->plans);
     if (!c->runtime.lost) (void)s->api->destroy(s->handle);
     kni_free(s, sizeof *s);
@@ -52,7 +61,7 @@ static void release_oldest(struct kni_dnn *s)
     kni_dnn_kept *oldest = &s->plans[0];
     for (size_t i = 1; i < s->count; i++)
         if (s->plans[i].used < oldest->used) oldest = &s->plans[i];
-    if (oldest->plan) (void)s->api->release(oldest->plan);
+    release_plans(s, oldest, 0);
     *oldest = s->plans[--s->count];
 }
 
@@ -71,8 +80,16 @@ static bool make_room(kni_cuda *c, struct kni_dnn *s)
     return plans != NULL;
 }
 
-const kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes,
-                                 void (*build)(kni_dnn_graph *g, const void *key))
+static void tell_missing(const kni_cuda *c, const kni_dnn_kind *kind, const void *key)
+{
+    char line[200];
+    kni_text text = {line, sizeof line, 0};
+    if (!kind->describe) return;
+    kind->describe(&text, key);
+    kni_log(KN_LOG_WARNING, "%s: cuDNN has no plan for %s: it runs in another way", c->runtime.name, line);
+}
+
+kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes, const kni_dnn_kind *kind)
 {
     struct kni_dnn *s = state_of(c);
     if (!s || bytes > KNI_DNN_KEY) return NULL;
@@ -80,25 +97,74 @@ const kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes,
         kni_dnn_kept *p = &s->plans[i];
         if (p->bytes != bytes || memcmp(p->key, key, bytes) != 0) continue;
         p->used = ++s->clock;
-        return p->plan ? p : NULL;
+        return p->n_choices ? p : NULL;
     }
     if (!make_room(c, s)) return NULL;
     kni_dnn_graph g = {.api = s->api, .handle = s->handle};
-    build(&g, key);
+    kind->build(&g, key);
     kni_dnn_kept *made = &s->plans[s->count++];
     memset(made, 0, sizeof *made);
     memcpy(made->key, key, bytes);
     made->bytes = bytes;
     made->used = ++s->clock;
-    made->plan = kni_dnn_plan(&g, &made->workspace);
-    return made->plan ? made : NULL;
+    made->n_choices = kni_dnn_plan(&g, made->choices, s->times && kind->timed ? KNI_DNN_TRIED : 1);
+    if (!made->n_choices) tell_missing(c, kind, key);
+    return made->n_choices ? made : NULL;
+}
+
+/* Milliseconds of a run, after one that does not count; below 0 where it fails. */
+static float time_of(kni_cuda *c, void *plan, const int64_t *ids, void **memory, int count, void *workspace,
+                     void *const events[2])
+{
+    enum { RUNS = 3 };
+    const kni_runtime_api *api = &c->api->common;
+    void *stream = c->runtime.stream;
+    const struct kni_dnn *s = c->dnn;
+    float milliseconds = -1;
+    int failed = kni_dnn_run(s->api, s->handle, plan, ids, memory, count, workspace);
+    if (!failed) failed = api->event_record(events[0], stream);
+    for (int i = 0; i < RUNS && !failed; i++)
+        failed = kni_dnn_run(s->api, s->handle, plan, ids, memory, count, workspace);
+    if (!failed) failed = api->event_record(events[1], stream);
+    if (!failed) failed = api->event_wait(events[1]);
+    if (!failed) failed = api->event_elapsed(&milliseconds, events[0], events[1]);
+    return failed ? -1 : milliseconds;
+}
+
+void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **memory, int count)
+{
+    const kni_runtime_api *api = &c->api->common;
+    void *events[2] = {NULL, NULL};
+    float best = -1;
+    int fastest = 0;
+    if (KNI_LIKELY(kept->n_choices < 2) || kept->timed || c->runtime.recording) return;
+    kept->timed = true;
+    bool good = !api->event_create(&events[0], 0) && !api->event_create(&events[1], 0);
+    for (int i = 0; i < kept->n_choices && good; i++) {
+        const int64_t bytes = kept->choices[i].workspace;
+        void *workspace = bytes > 0 ? kni_cuda_scratch(c, (size_t)bytes) : NULL;
+        if (bytes > 0 && !workspace) continue;
+        float taken = time_of(c, kept->choices[i].plan, ids, memory, count, workspace, events);
+        if (taken < 0 || (best >= 0 && taken >= best)) continue;
+        best = taken;
+        fastest = i;
+    }
+    for (int i = 0; i < 2; i++)
+        if (events[i]) (void)api->event_destroy(events[i]);
+    kni_dnn_choice first = kept->choices[0];
+    kept->choices[0] = kept->choices[fastest];
+    kept->choices[fastest] = first;
+    /* A recording may hold what the others launched; and what ran last may have failed on its way. */
+    if (kni_runtime_is_held(&c->runtime) || c->runtime.lost || api->stream_wait(c->runtime.stream)) return;
+    release_plans(c->dnn, kept, 1);
 }
 
 kn_status kni_dnn_execute(kni_cuda *c, const kni_dnn_kept *plan, const int64_t *ids, void **memory, int count,
                           void *workspace, const char *what)
 {
     bool timed = kni_runtime_profile_begin(&c->runtime);
-    int failed = kni_dnn_run(c->dnn->api, c->dnn->handle, plan->plan, ids, memory, count, workspace);
+    int failed =
+        kni_dnn_run(c->dnn->api, c->dnn->handle, plan->choices[0].plan, ids, memory, count, workspace);
     if (timed) kni_runtime_profile_end(&c->runtime, "cudnn");
     if (!failed) return KN_OK;
     kn_status status =

@@ -26,13 +26,18 @@ void kni_cuda_disown(kni_cuda *c, void *memory, size_t bytes)
 
 void *kni_cuda_scratch(kni_cuda *c, size_t bytes)
 {
+    enum { LARGE = 128 << 20 };
     if (c->scratch && bytes <= c->scratch_bytes) return c->scratch;
     if (c->n_older_scratch == KNI_COUNT(c->older_scratch)) return NULL;
-    size_t wanted = bytes > 2 * c->scratch_bytes ? bytes : 2 * c->scratch_bytes;
+    /* Small ones double; a large one is as large as it must be, so that a network does not keep twice its largest. */
+    size_t wanted = c->scratch_bytes < LARGE / 2 ? 2 * c->scratch_bytes : c->scratch_bytes + LARGE / 4;
+    if (bytes > wanted) wanted = bytes;
     void *memory = kni_cuda_own(c, wanted);
     if (!memory && wanted > bytes) memory = kni_cuda_own(c, wanted = bytes);
     if (!memory) return NULL;
-    if (c->scratch) {
+    if (c->scratch && !kni_runtime_is_held(&c->runtime)) {
+        kni_cuda_disown(c, c->scratch, c->scratch_bytes); /* the driver waits for what uses it */
+    } else if (c->scratch) {
         c->older_bytes[c->n_older_scratch] = c->scratch_bytes;
         c->older_scratch[c->n_older_scratch++] = c->scratch;
     }
@@ -46,6 +51,8 @@ static void free_scratch(kni_cuda *c)
     kni_cuda_disown(c, c->scratch, c->scratch_bytes);
     c->scratch = NULL;
     c->scratch_bytes = 0;
+    kni_cuda_disown(c, c->zeros, KNI_CUDA_ZEROS);
+    c->zeros = NULL;
     for (int i = 0; i < KNI_CUDA_WORKSPACES; i++) {
         kni_cuda_disown(c, c->workspaces[i], KNI_CUDA_WORKSPACE);
         c->workspaces[i] = NULL;

@@ -5,7 +5,7 @@
 #include "backend/cuda/cuda_api.h"
 #include "backend/runtime/runtime.h"
 
-enum { KNI_CUDA_WORKSPACE = 32 << 20, KNI_CUDA_WORKSPACES = 4 };
+enum { KNI_CUDA_WORKSPACE = 32 << 20, KNI_CUDA_WORKSPACES = 4, KNI_CUDA_ZEROS = 1 << 16 };
 
 typedef struct kni_cuda_products kni_cuda_products; /* cuda_product.c */
 
@@ -21,6 +21,7 @@ typedef struct kni_cuda {
     void *scratch, *older_scratch[40];
     size_t scratch_bytes, older_bytes[40];
     int n_older_scratch;
+    void *zeros; /* KNI_CUDA_ZEROS bytes, once a convolution needs them */
     kni_cuda_products *products;
     struct kni_hopper_kernels *kernels; /* cuda_hopper.c */
     struct kni_dnn *dnn;                /* cuda_cudnn_plans.c */

@@ -57,19 +57,30 @@ typedef struct kni_attention {
         lse; /* f32 [batch, heads, queries], logarithm of the sum of the exponentials; a result of the forward pass
                       where its memory is not NULL, an operand of the gradient */
     int64_t q_steps[3], k_steps[3], v_steps[3];
+    /* Added to the scores, of the same dtype; memory NULL: nothing. Steps along all four axes of the scores, 0 where it repeats,
+       1 along the keys; not every driver's kernels take one. */
+    kni_place bias;
+    int64_t bias_steps[4];
     /* the gradient only; out is then an operand */
     kni_place dy, dq, dk, dv;
     int64_t dy_steps[3];
 } kni_attention;
 
-/* A convolution over images of two axes with contiguous operands x [images, channels, ..], w [outs, channels / groups, ..]
-   and y [images, outs, ..]: makes y (with a bias by out, memory NULL: none), x or w of the others. */
+/* A convolution over images of two or three axes: x [images, channels, ..], w [outs, channels / groups, ..] and y [images, outs, ..],
+   each by its steps in elements along images (or outs), channels and the axes. Makes y, x or w of the others; y is
+   relu(the convolution + added + bias) as far as there are those, where `added` lies as y does. Padding is zeros, not negative. */
 enum { KNI_CONVOLUTION_FORWARD, KNI_CONVOLUTION_DATA, KNI_CONVOLUTION_FILTER };
+enum { KNI_CONVOLUTION_AXES = 3, KNI_CONVOLUTION_RANK = 2 + KNI_CONVOLUTION_AXES };
 typedef struct kni_convolution {
-    int what, dtype;
+    int what, dtype, axes;
+    bool relu;
+    bool tf32; /* operands in f32 may be rounded to 10 bits */
     int64_t images, channels, outs, groups;
-    int64_t x_size[2], kernel[2], y_size[2], stride[2], padding[2], dilation[2];
-    kni_place x, w, y, bias;
+    int64_t x_size[KNI_CONVOLUTION_AXES], kernel[KNI_CONVOLUTION_AXES], y_size[KNI_CONVOLUTION_AXES];
+    int64_t stride[KNI_CONVOLUTION_AXES], dilation[KNI_CONVOLUTION_AXES];
+    int64_t padding[KNI_CONVOLUTION_AXES], padding_end[KNI_CONVOLUTION_AXES];
+    int64_t x_steps[KNI_CONVOLUTION_RANK], w_steps[KNI_CONVOLUTION_RANK], y_steps[KNI_CONVOLUTION_RANK];
+    kni_place x, w, y, bias, added; /* the last two: memory NULL where there is none */
 } kni_convolution;
 
 struct kni_driver {

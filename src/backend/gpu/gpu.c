@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* recursive locks */
 #endif
+#include "backend/gpu/attention_device.h"
 #include "backend/gpu/gpu_conv.h"
 #include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
@@ -105,7 +106,7 @@ static bool lacks_f64(const kn_record *r)
     return false;
 }
 
-/* *scheduled: its schedule alone was launched. */
+/* *scheduled: its schedule alone was launched, or kernels that say likewise where their numbers come from. */
 static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
 {
     const kn_op *row = r->row;
@@ -120,7 +121,7 @@ static kn_status execute_one(kni_gpu *g, const kn_record *r, bool *scheduled)
     if (g->driver->profiling) kni_gpu_label(g, &r, 1);
     bool product = row->kind == KNI_CONTRACTION;
     s = product ? kni_gpu_native(g, r) : kni_gpu_scheduled(g, r);
-    *scheduled = !product && s == KN_OK;
+    *scheduled = s == KN_OK && (!product || row->flags & KNI_FLAG_RANDOM);
     if (s == KN_ERROR_UNSUPPORTED) s = product ? kni_gpu_scheduled(g, r) : kni_gpu_native(g, r);
     if (s != KN_ERROR_UNSUPPORTED) return s;
     /* Lowering rounds to 16 bits between its steps where the reference kernel does not. */
@@ -138,10 +139,11 @@ static kn_status execute_recorded(kni_gpu *g, const kn_record *r)
     bool inside = kni_thread_self()->context.depth_of_lowering > 0, scheduled;
     bool own = r->row->kind == KNI_SYSTEM && r->row->lower;
     uint32_t mark = kni_gpu_recording_mark(g);
-    if (own || (inside && r->row->flags & KNI_FLAG_RANDOM)) kni_gpu_recording_spoil(g);
+    if (own) kni_gpu_recording_spoil(g, KNI_GPU_WHY_OWN_LOWERING);
+    if (inside && r->row->flags & KNI_FLAG_RANDOM) kni_gpu_recording_spoil(g, KNI_GPU_WHY_RANDOM);
     kn_status s = execute_one(g, r, &scheduled);
     if (s)
-        kni_gpu_recording_spoil(g);
+        kni_gpu_recording_spoil(g, KNI_GPU_WHY_FAILED);
     else if (!inside)
         kni_gpu_recording_unit(g, r, mark, scheduled);
     return s;
@@ -172,7 +174,7 @@ static kn_status sync_device(kn_backend *b)
     kni_gpu *g = kni_gpu_of(b);
     kni_gpu_lock(g);
     kn_status s = kni_gpu_usable(g);
-    if (s == KN_OK) s = kni_gpu_flush(g);
+    if (s == KN_OK) s = kni_gpu_flush(g, KNI_GPU_WHY_WAIT);
     if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
     if (s == KN_OK && g->cells_waiting) s = kni_gpu_settle_faults(g);
     kni_gpu_unlock(g);
@@ -214,7 +216,8 @@ static kn_status report_text(kn_backend *b, const char *kind, kn_report *report)
 
 static kn_status limits(kn_backend *b, kn_limits *l)
 {
-    (void)b;
+    const kni_gpu *g = kni_gpu_of(b);
+    l->waiting_bytes = g->limit ? g->limit : g->driver->memory_bytes;
     l->kinds = 1u << KNI_GROUP_POINTWISE | 1u << KNI_GROUP_REDUCTION | 1u << KNI_GROUP_ROWS |
                1u << KNI_GROUP_PRODUCT | 1u << KNI_GROUP_MANY;
     l->max_records = 64;
@@ -235,7 +238,7 @@ static kn_status run_locked(kni_gpu *g, const kni_group *group)
         if (s == KN_OK)
             kni_gpu_recording_unit(g, NULL, mark, group->kind != KNI_GROUP_PRODUCT);
         else if (s != KN_ERROR_UNSUPPORTED)
-            kni_gpu_recording_spoil(g);
+            kni_gpu_recording_spoil(g, KNI_GPU_WHY_FAILED);
     }
     return s;
 }
@@ -377,6 +380,7 @@ kn_backend *kni_gpu_open(kni_driver *driver)
     const char *tf32 = kni_environment("KN_TF32");
     g->tf32 = tf32 && !strcmp(tf32, "on");
     g->convolutions = kni_gpu_conv_way(kni_environment("KN_CONV"));
+    g->attention = kni_gpu_attention_way(kni_environment("KN_ATTENTION"));
     g->limit = bytes_from_environment("KN_DEVICE_MEMORY");
     const char *pool = kni_environment("KN_DEVICE_POOL");
     g->exact = pool && !strcmp(pool, "off");

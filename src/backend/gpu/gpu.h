@@ -25,9 +25,10 @@ typedef struct kni_gpu_block {
     uint32_t class_number;
     uint64_t faults; /* bit n: the value depends on fault cell n of this epoch */
     uint64_t epoch;
-    kn_tensor error;                       /* the fault that was found in it, 0 bits: none */
-    struct kni_gpu_block *companion;       /* what was computed beside it, NULL: nothing; ends with it */
-    uint64_t companion_key;                /* says of what it was computed */
+    uint64_t born;                   /* counts how often blocks were taken: another number, another value */
+    kn_tensor error;                 /* the fault that was found in it, 0 bits: none */
+    struct kni_gpu_block *companion; /* what was computed beside it, NULL: nothing; ends with it */
+    uint64_t companion_key;          /* says of what it was computed */
     struct kni_gpu_block *previous, *next; /* among the blocks in use; among the free ones of a class */
     struct kni_gpu_recording *recording;   /* whose launches use it, NULL: none; it goes back there */
     struct kni_gpu_block *sibling;         /* another one of the recording */
@@ -58,6 +59,9 @@ struct kni_gpu {
     bool lost;
     bool tf32;            /* products of f32 may round their operands to 10 bits */
     uint8_t convolutions; /* how they are made where that can be chosen: of gpu_conv.h */
+    uint8_t attention;    /* likewise, of attention_device.h */
+    uint32_t n_told;
+    uint64_t told[32]; /* kinds of attention of which the log said how they are made */
     char lost_text[256];
     /* memory */
     kni_gpu_block *live;
@@ -72,6 +76,7 @@ struct kni_gpu {
     uint64_t cells_waiting, cells_reserved; /* bit n: a launch may report to it; it belongs to a recording */
     kn_status cells_status;                 /* of the latest reading of the cells */
     uint64_t epoch;
+    uint64_t births;
     /* kernels */
     kni_gpu_kernel **kernels;
     uint32_t n_kernels, kernel_room;
@@ -184,12 +189,38 @@ kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_s
 kni_launch_shape kni_gpu_item_shape(const kni_gpu *g, const kni_gpu_kernel *k, int64_t items);
 
 /* ---- recordings (gpu_recording.c) */
+/* Why a plan is not replayed: gpu_plan_log.c has the texts. */
+typedef enum kni_gpu_why {
+    KNI_GPU_WHY_NOTHING,
+    KNI_GPU_WHY_OWN_LOWERING,
+    KNI_GPU_WHY_RANDOM,
+    KNI_GPU_WHY_FAILED,
+    KNI_GPU_WHY_HOST_MEMORY,
+    KNI_GPU_WHY_NUMBER,
+    KNI_GPU_WHY_UPLOAD,
+    KNI_GPU_WHY_READ,
+    KNI_GPU_WHY_WAIT,
+    KNI_GPU_WHY_MEMORY,
+    KNI_GPU_WHY_FAULTS,
+    KNI_GPU_WHY_THREAD,
+    KNI_GPU_WHY_DRIVER,
+    KNI_GPU_WHY_ROOM,
+    KNI_GPU_WHY_RESULT,
+    KNI_GPU_WHY_SHARED_RESULT,
+    KNI_GPU_WHY_INPUT,
+    KNI_GPU_WHY_WRITTEN,
+    KNI_GPU_WHY_HELD,
+    KNI_GPU_WHY_MODES,
+    KNI_GPU_WHY_NUMBERS,
+    KNI_GPU_WHY_GIVEN_UP,
+    KNI_GPU_WHYS
+} kni_gpu_why;
 /* Runs what a recording has so far and goes on without it, because somebody waits or the host is asked; nothing where
    there is none. */
-kn_status kni_gpu_flush_recording(kni_gpu *g);
-static inline kn_status kni_gpu_flush(kni_gpu *g)
+kn_status kni_gpu_flush_recording(kni_gpu *g, kni_gpu_why why);
+static inline kn_status kni_gpu_flush(kni_gpu *g, kni_gpu_why why)
 {
-    return KNI_LIKELY(!g->recording) ? KN_OK : kni_gpu_flush_recording(g);
+    return KNI_LIKELY(!g->recording) ? KN_OK : kni_gpu_flush_recording(g, why);
 }
 /* The same where another thread than the recording's comes. */
 void kni_gpu_flush_foreign(kni_gpu *g);

@@ -1,27 +1,126 @@
-/* The rows attention and attention_grad by the driver's fused kernels, where it has them: no mask, bias or softcap. */
-#include "backend/gpu/product.h"
+/* The rows attention and attention_grad: by the driver's fused kernels where it has them and nothing but causality is asked for,
+   else by tiled kernels of ours, else lowered. KN_FUSION_LOG says once for each kind of attention which way it goes and why. */
+#include "backend/gpu/attention_device.h"
+#include "core/platform.h"
 #include "core/reproducible.h"
-#include "ops/attention.h"
 #include <string.h>
 
-enum { Q, K, V, DY, INPUTS, OUT_INPUT = 6 /* of attention_grad: the result of the forward pass */ };
+enum { Q = KNI_ATTENTION_Q, K = KNI_ATTENTION_K, V = KNI_ATTENTION_V, DY = KNI_ATTENTION_DY };
 
-typedef struct operands {
-    kni_gpu_block *made[INPUTS]; /* copies, given back at the end */
-    kni_attention p;
-} operands;
-
-/* Whether mask and bias, behind the given input, are absent and nothing else is asked for. */
-static bool plain(const kn_record *r, int mask)
+uint8_t kni_gpu_attention_way(const char *text)
 {
-    const kni_attention_attributes *a = r->attributes;
-    for (int i = mask; i < r->n_in && i < mask + 2; i++)
-        if (kni_in(r, i)) return false;
-    for (int i = 0; i < mask; i++)
-        if (kni_in(r, i)->type.dtype != kni_in(r, 0)->type.dtype) return false;
-    int dtype = kni_in(r, 0)->type.dtype;
-    return kni_is_half(dtype) && a->softcap == 0 && !a->wants_bias;
+    static const char *const names[] = {"", "lowered", "tiled", "library"};
+    for (int i = 0; text && i < KNI_COUNT(names); i++)
+        if (!strcmp(text, names[i])) return (uint8_t)i;
+    if (text) kni_log(KN_LOG_WARNING, "KN_ATTENTION=%s says nothing: write lowered, tiled or library", text);
+    return KNI_ATTENTION_BY_ANY;
 }
+
+/* ---- what is asked for */
+
+static kni_tensor *input(const kn_record *r, int i) { return i < r->n_in ? kni_in(r, i) : NULL; }
+static kni_tensor *mask_of(const kni_gpu_attention *a) { return input(a->record, a->gradient ? 4 : 3); }
+static kni_tensor *bias_of(const kni_gpu_attention *a) { return input(a->record, a->gradient ? 5 : 4); }
+
+static void describe(const kn_record *r, bool gradient, kni_gpu_attention *a)
+{
+    const kni_attention_attributes *given = r->attributes;
+    const kni_attention_sizes z = kni_attention_sizes_of(r);
+    memset(a, 0, sizeof *a);
+    a->record = r;
+    a->gradient = gradient;
+    a->masked = mask_of(a) != NULL;
+    a->biased = bias_of(a) != NULL;
+    a->wants_bias = gradient && given->wants_bias;
+    a->attributes = given;
+    a->p = (kni_attention){.dtype = kni_in(r, Q)->type.dtype,
+                           .batch = z.batch,
+                           .heads = z.heads,
+                           .key_heads = z.key_heads,
+                           .queries = z.queries,
+                           .keys = z.keys,
+                           .size = z.size,
+                           .value_size = z.value_size,
+                           .scale = z.scale,
+                           .causal = z.causal};
+}
+
+static bool is_empty(const kni_gpu_attention *a)
+{
+    for (int i = Q; i <= V; i++)
+        if (kni_count(&kni_in(a->record, i)->type) == 0) return true;
+    return false;
+}
+
+/* NULL where the driver's kernels may take it, else why not. */
+static const char *unfit_for_library(const kni_gpu *g, const kni_gpu_attention *a)
+{
+    const kni_driver *d = g->driver;
+    if (!d->attention || (a->gradient && !d->attention_grad)) return "the device has no library for it";
+    if (!kni_is_half(a->p.dtype)) return "libraries take 16 bits alone";
+    if (a->masked) return "libraries take no mask";
+    if (a->wants_bias) return "libraries make no gradient of the bias";
+    /* A row of a bias that hides all keys gives zeros; what libraries give is not known. */
+    if (a->biased && g->attention != KNI_ATTENTION_BY_LIBRARY)
+        return "libraries take no bias but by KN_ATTENTION=library";
+    if (a->attributes->softcap > 0) return "libraries have no soft cap";
+    if (a->attributes->dropout > 0) return "libraries draw other numbers";
+    /* They add up dq in no fixed order. */
+    if (a->gradient && kni_reproducible()) return "results must be reproducible";
+    return NULL;
+}
+
+/* Which ways are tried, the library's first; why not, where one is not. */
+typedef struct ways {
+    const char *no_library, *no_tiles;
+} ways;
+
+static ways choose(const kni_gpu *g, const kni_gpu_attention *a)
+{
+    ways w = {unfit_for_library(g, a), kni_gpu_attention_untiled(g, a)};
+    if (is_empty(a)) w.no_library = w.no_tiles = "it has no elements";
+    if (g->attention == KNI_ATTENTION_BY_LOWERING) w.no_library = w.no_tiles = "KN_ATTENTION says so";
+    if (g->attention == KNI_ATTENTION_BY_TILES) w.no_library = "KN_ATTENTION says so";
+    return w;
+}
+
+/* ---- what is told */
+
+/* Once for each kind of attention and way; the oldest are forgotten. */
+static void tell(kni_gpu *g, const kni_gpu_attention *a, const char *way, const char *why)
+{
+    const kni_attention *p = &a->p;
+    const char *wanted = kni_environment("KN_FUSION_LOG");
+    if (!wanted || !*wanted || !strcmp(wanted, "0")) return;
+    const int64_t facts[] = {a->gradient,
+                             a->masked,
+                             a->biased,
+                             a->wants_bias,
+                             a->attributes->softcap > 0,
+                             a->attributes->dropout > 0,
+                             p->dtype,
+                             p->batch,
+                             p->heads,
+                             p->key_heads,
+                             p->queries,
+                             p->keys,
+                             p->size,
+                             p->value_size,
+                             p->causal,
+                             way[0]};
+    const uint64_t key = kni_gpu_hash(facts, sizeof facts);
+    for (int i = 0; i < KNI_COUNT(g->told); i++)
+        if (g->told[i] == key) return;
+    g->told[g->n_told++ % KNI_COUNT(g->told)] = key;
+    kni_log(KN_LOG_INFO, "%s: %s %T [%D, %D of %D, %D x %D, %D and %D]%s%s%s%s%s: %s%s%s", g->driver->name,
+            a->gradient ? "attention_grad" : "attention", p->dtype, p->batch, p->heads, p->key_heads,
+            p->queries, p->keys, p->size, p->value_size, p->causal ? ", causal" : "",
+            a->masked ? ", mask" : "", a->biased ? ", bias" : "",
+            a->attributes->softcap > 0 ? ", soft cap" : "", a->attributes->dropout > 0 ? ", dropout" : "",
+            way, why ? ", since " : "", why ? why : "");
+}
+
+/* ---- operands */
 
 /* Results that nothing was written to go back to where they came from: another way is tried. */
 static void forget(const kn_record *r)
@@ -34,49 +133,55 @@ static void forget(const kn_record *r)
 }
 
 /* The place of an operand and its steps; an operand whose last axis is not dense is copied. */
-static kn_status place(kni_gpu *g, kni_tensor *x, kni_gpu_block **made, kni_place *at, int64_t steps[3])
+static kn_status place(kni_gpu *g, kni_gpu_attention *a, int which, kni_tensor *x, kni_place *at,
+                       int64_t steps[3])
 {
     const int64_t *dims = x->type.dims;
     bool dense = x->storage && (x->strides[3] == 1 || dims[3] == 1);
-    kni_gpu_block *block = NULL;
-    kn_status s = dense ? kni_gpu_operand(g, x, &block, made) : kni_gpu_gather(g, x, made);
+    kni_gpu_block **made = &a->made[which];
+    kn_status s = dense ? kni_gpu_operand(g, x, &a->blocks[which], made) : kni_gpu_gather(g, x, made);
     if (s) return s;
     for (int i = 0; i < 3; i++) steps[i] = x->strides[i];
     if (!dense) {
-        block = *made;
+        a->blocks[which] = *made;
         steps[2] = dims[3];
         steps[1] = steps[2] * dims[2];
         steps[0] = steps[1] * dims[1];
     }
-    *at = (kni_place){block->memory, dense ? x->offset : 0};
+    *at = (kni_place){a->blocks[which]->memory, dense ? x->offset : 0};
     return KN_OK;
 }
 
-static kn_status prepare(kni_gpu *g, const kn_record *r, operands *o)
+/* Mask or bias as it lies: a step for each axis of the scores, 0 where it repeats. */
+static kn_status spread(kni_gpu *g, kni_gpu_attention *a, int which, kni_tensor *x, kni_place *at,
+                        int64_t steps[4])
 {
-    kni_attention_sizes z = kni_attention_sizes_of(r);
-    memset(o, 0, sizeof *o);
-    o->p = (kni_attention){.dtype = kni_in(r, Q)->type.dtype,
-                           .batch = z.batch,
-                           .heads = z.heads,
-                           .key_heads = z.key_heads,
-                           .queries = z.queries,
-                           .keys = z.keys,
-                           .size = z.size,
-                           .value_size = z.value_size,
-                           .scale = z.scale,
-                           .causal = z.causal};
-    for (int i = Q; i <= V; i++)
-        if (kni_count(&kni_in(r, i)->type) == 0) return KN_ERROR_UNSUPPORTED;
-    kn_status s = place(g, kni_in(r, Q), &o->made[Q], &o->p.q, o->p.q_steps);
-    if (!s) s = place(g, kni_in(r, K), &o->made[K], &o->p.k, o->p.k_steps);
-    return s ? s : place(g, kni_in(r, V), &o->made[V], &o->p.v, o->p.v_steps);
+    if (!x) return KN_OK;
+    for (int i = 0; i < x->type.rank; i++)
+        if (x->type.dims[i] != 1) steps[4 - x->type.rank + i] = x->strides[i];
+    kn_status s = kni_gpu_operand(g, x, &a->blocks[which], &a->made[which]);
+    if (!s) *at = (kni_place){a->blocks[which]->memory, x->storage ? x->offset : 0};
+    return s;
 }
 
-static void give_all(kni_gpu_block *const *made, int count)
+static kn_status find_operands(kni_gpu *g, kni_gpu_attention *a)
 {
-    for (int i = 0; i < count; i++)
-        if (made[i]) kni_gpu_give(made[i]);
+    const kn_record *r = a->record;
+    kn_status s = place(g, a, Q, kni_in(r, Q), &a->p.q, a->p.q_steps);
+    if (!s) s = place(g, a, K, kni_in(r, K), &a->p.k, a->p.k_steps);
+    if (!s) s = place(g, a, V, kni_in(r, V), &a->p.v, a->p.v_steps);
+    if (!s && a->gradient) s = place(g, a, DY, kni_in(r, DY), &a->p.dy, a->p.dy_steps);
+    if (!s) s = spread(g, a, KNI_ATTENTION_MASK, mask_of(a), &a->mask, a->mask_steps);
+    if (!s) s = spread(g, a, KNI_ATTENTION_BIAS, bias_of(a), &a->p.bias, a->p.bias_steps);
+    return s;
+}
+
+static void end(kni_gpu_attention *a)
+{
+    for (int i = 0; i < KNI_ATTENTION_INPUTS; i++)
+        if (a->made[i]) kni_gpu_give(a->made[i]);
+    for (int i = 0; i < 2; i++)
+        if (a->again[i]) kni_gpu_give(a->again[i]);
 }
 
 static kni_place first_of(const kni_tensor *y)
@@ -84,102 +189,152 @@ static kni_place first_of(const kni_tensor *y)
     return (kni_place){kni_gpu_block_of(y->storage)->memory, y->offset};
 }
 
-/* The logarithms of the forward pass belong to these operands, and no others. */
-static uint64_t key_of(const kni_attention *p)
+/* ---- what is kept of the forward pass */
+
+static int64_t address(const kni_place *at) { return (int64_t)(uintptr_t)at->memory; }
+
+/* The logarithms of the forward pass belong to these operands, and no others; dropout does not change them. */
+static uint64_t key_of(const kni_gpu_attention *a)
 {
-    const int64_t facts[] = {(int64_t)(uintptr_t)p->q.memory,
-                             p->q.offset,
-                             (int64_t)(uintptr_t)p->k.memory,
-                             p->k.offset,
-                             (int64_t)(uintptr_t)p->v.memory,
-                             p->v.offset,
-                             (int64_t)(uintptr_t)p->out.memory,
-                             p->out.offset,
-                             p->batch,
-                             p->heads,
-                             p->queries,
-                             p->keys,
-                             p->causal};
-    const unsigned char *bytes = (const unsigned char *)facts;
-    uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < sizeof facts; i++) hash = (hash ^ bytes[i]) * 1099511628211u;
-    return hash;
+    const kni_attention *p = &a->p;
+    int64_t numbers[2];
+    memcpy(&numbers[0], &p->scale, sizeof numbers[0]);
+    memcpy(&numbers[1], &a->attributes->softcap, sizeof numbers[1]);
+    const int64_t facts[] = {
+        address(&p->q),   p->q.offset,   address(&p->k),    p->k.offset,    address(&p->v), p->v.offset,
+        address(&p->out), p->out.offset, address(&a->mask), a->mask.offset, a->masked,      address(&p->bias),
+        p->bias.offset,   a->biased,     p->batch,          p->heads,       p->queries,     p->keys,
+        p->causal,        numbers[0],    numbers[1]};
+    return kni_gpu_hash(facts, sizeof facts);
 }
 
 static size_t rows_of(const kni_attention *p) { return (size_t)(p->batch * p->heads * p->queries); }
 
+/* Room for the logarithms, and for the dots that the gradient's kernels put behind them. */
+static kni_gpu_block *take_rows(kni_gpu *g, const kni_attention *p)
+{
+    return kni_gpu_take(g, rows_of(p) * 2 * sizeof(float));
+}
+
+/* ---- forward */
+
+static kn_status forward(kni_gpu *g, kni_gpu_attention *a, bool by_library, kni_gpu_block *out,
+                         int64_t out_offset, kni_gpu_block *rows)
+{
+    if (!by_library) return kni_gpu_attend_tiled(g, a, out, out_offset, rows);
+    a->p.out = (kni_place){out->memory, out_offset};
+    a->p.lse = (kni_place){rows ? rows->memory : NULL, 0};
+    g->launches++;
+    return kni_gpu_checked(g, g->driver->attention(g->driver, &a->p));
+}
+
 kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
 {
-    operands o;
+    kni_gpu_attention a;
     kni_tensor *y = kni_out(r, 0);
-    if (!g->driver->attention || !plain(r, 3)) return KN_ERROR_UNSUPPORTED;
-    kn_status s = prepare(g, r, &o);
+    describe(r, false, &a);
+    const ways w = choose(g, &a);
+    kni_gpu_block *rows = NULL;
+    bool library = !w.no_library, tiles = !w.no_tiles, keeps = tiles || g->driver->attention_grad;
+    kn_status s = library || tiles ? find_operands(g, &a) : KN_ERROR_UNSUPPORTED;
     if (!s) s = kni_gpu_allocate(g, y);
-    bool wants = g->driver->attention_grad != NULL;
-    kni_gpu_block *lse = s || !wants ? NULL : kni_gpu_take(g, rows_of(&o.p) * sizeof(float));
-    if (!s && wants && !lse) s = kni_latest_code();
+    if (!s && keeps && !(rows = take_rows(g, &a.p))) s = kni_latest_code();
+    kni_gpu_block *out = s ? NULL : kni_gpu_block_of(y->storage);
     if (!s) {
-        o.p.out = first_of(y);
-        if (lse) o.p.lse.memory = lse->memory;
-        g->launches++;
-        s = kni_gpu_checked(g, g->driver->attention(g->driver, &o.p));
+        s = library ? forward(g, &a, true, out, y->offset, rows) : KN_ERROR_UNSUPPORTED;
+        library = !s;
+        if (s == KN_ERROR_UNSUPPORTED && tiles) s = forward(g, &a, false, out, y->offset, rows);
     }
-    if (!s && lse) {
-        kni_gpu_block_of(y->storage)->companion = lse;
-        kni_gpu_block_of(y->storage)->companion_key = key_of(&o.p);
-    } else if (lse) {
-        kni_gpu_give(lse);
+    if (!s && rows) {
+        a.p.out = first_of(y);
+        out->companion = rows;
+        out->companion_key = key_of(&a);
+    } else if (rows) {
+        kni_gpu_give(rows);
     }
     if (s == KN_ERROR_UNSUPPORTED) forget(r);
     if (!s) kni_gpu_finish(g, r, -1);
-    give_all(o.made, INPUTS);
+    if (!s) tell(g, &a, library ? "by a library" : "by tiles", library ? NULL : w.no_library);
+    if (s == KN_ERROR_UNSUPPORTED) tell(g, &a, "lowered", w.no_tiles);
+    end(&a);
     return s;
 }
 
+/* ---- gradient */
+
 /* What the forward pass left beside its result, or both once more: where the result is not at hand, or was computed in
    another way. */
-static kn_status recall(kni_gpu *g, const kn_record *r, operands *o, kni_gpu_block *again[2])
+static kn_status recall(kni_gpu *g, kni_gpu_attention *a, bool by_library)
 {
-    kni_tensor *out = r->n_in > OUT_INPUT ? kni_in(r, OUT_INPUT) : NULL;
+    kni_tensor *out = input(a->record, KNI_ATTENTION_OUT);
     if (out && out->storage && kni_gpu_contiguous(out)) {
         kni_gpu_block *block = kni_gpu_block_of(out->storage);
-        o->p.out = first_of(out);
-        if (block->companion && block->companion_key == key_of(&o->p)) {
-            o->p.lse.memory = block->companion->memory;
-            return KN_OK;
+        a->p.out = first_of(out);
+        if (block->companion && block->companion_key == key_of(a)) {
+            a->out = block;
+            a->rows = block->companion;
         }
     }
-    again[0] =
-        kni_gpu_take(g, rows_of(&o->p) * (size_t)o->p.value_size * kni_gpu_element_bytes(kni_in(r, Q)));
-    again[1] = again[0] ? kni_gpu_take(g, rows_of(&o->p) * sizeof(float)) : NULL;
-    if (!again[1]) return kni_latest_code();
-    o->p.out = (kni_place){again[0]->memory, 0};
-    o->p.lse = (kni_place){again[1]->memory, 0};
+    if (!a->rows) {
+        const size_t bytes = kni_gpu_element_bytes(kni_in(a->record, Q));
+        a->again[0] = kni_gpu_take(g, rows_of(&a->p) * (size_t)a->p.value_size * bytes);
+        a->again[1] = a->again[0] ? take_rows(g, &a->p) : NULL;
+        if (!a->again[1]) return kni_latest_code();
+        kn_status s = forward(g, a, by_library, a->again[0], 0, a->again[1]);
+        if (s) return s;
+        a->out = a->again[0];
+        a->rows = a->again[1];
+        a->p.out = (kni_place){a->out->memory, 0};
+    }
+    a->p.lse = (kni_place){a->rows->memory, 0};
+    return KN_OK;
+}
+
+/* What was made again goes back before another way makes it. */
+static void give_again(kni_gpu_attention *a)
+{
+    for (int i = 0; i < 2; i++)
+        if (a->again[i]) kni_gpu_give(a->again[i]);
+    a->again[0] = a->again[1] = a->out = a->rows = NULL;
+}
+
+static kn_status by_library(kni_gpu *g, kni_gpu_attention *a)
+{
+    kn_status s = recall(g, a, true);
+    if (s) return s;
+    a->p.dq = first_of(kni_out(a->record, 0));
+    a->p.dk = first_of(kni_out(a->record, 1));
+    a->p.dv = first_of(kni_out(a->record, 2));
     g->launches++;
-    return kni_gpu_checked(g, g->driver->attention(g->driver, &o->p));
+    return kni_gpu_checked(g, g->driver->attention_grad(g->driver, &a->p));
+}
+
+static kn_status by_tiles(kni_gpu *g, kni_gpu_attention *a)
+{
+    kn_status s = recall(g, a, false);
+    return s ? s : kni_gpu_attend_tiled_grad(g, a);
 }
 
 kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r)
 {
-    operands o;
-    kni_gpu_block *again[2] = {NULL, NULL};
-    if (!g->driver->attention || !g->driver->attention_grad || !plain(r, 4)) return KN_ERROR_UNSUPPORTED;
-    /* Fused kernels add up dq in no fixed order; the lowering has one. */
-    if (kni_reproducible()) return KN_ERROR_UNSUPPORTED;
-    kn_status s = prepare(g, r, &o);
-    if (!s) s = place(g, kni_in(r, DY), &o.made[DY], &o.p.dy, o.p.dy_steps);
-    if (!s) s = recall(g, r, &o, again);
+    kni_gpu_attention a;
+    describe(r, true, &a);
+    const ways w = choose(g, &a);
+    bool library = !w.no_library, tiles = !w.no_tiles;
+    kn_status s = library || tiles ? find_operands(g, &a) : KN_ERROR_UNSUPPORTED;
     for (int i = 0; i < 4 && !s; i++) s = kni_gpu_allocate(g, kni_out(r, i));
     if (!s) {
-        o.p.dq = first_of(kni_out(r, 0));
-        o.p.dk = first_of(kni_out(r, 1));
-        o.p.dv = first_of(kni_out(r, 2));
-        g->launches++;
-        s = kni_gpu_checked(g, g->driver->attention_grad(g->driver, &o.p));
+        s = library ? by_library(g, &a) : KN_ERROR_UNSUPPORTED;
+        library = !s;
+        if (s == KN_ERROR_UNSUPPORTED && tiles) {
+            give_again(&a);
+            s = by_tiles(g, &a);
+        }
     }
     if (s == KN_ERROR_UNSUPPORTED) forget(r);
     if (!s) kni_gpu_finish(g, r, -1);
-    give_all(again, 2);
-    give_all(o.made, INPUTS);
+    if (!s) tell(g, &a, library ? "by a library" : "by tiles", library ? NULL : w.no_library);
+    if (s == KN_ERROR_UNSUPPORTED) tell(g, &a, "lowered", w.no_tiles);
+    end(&a);
     return s;
 }

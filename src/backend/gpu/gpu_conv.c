@@ -1,234 +1,12 @@
-/* Convolutions as products whose operands are gathered while they are fetched: nothing is unfolded in memory. With g
-   groups the batch of the product is the groups; images lie along its columns, or along its terms for the gradient of
-   the weight. */
-#include "backend/gpu/gpu_conv.h"
-#include "backend/gpu/product_kernel.h"
-#include "ops/conv.h"
+/* Convolutions of a device: which way each one goes, and its launches by our own kernels. */
+#include "backend/gpu/conv_tiled.h"
 #include <string.h>
-
-/* The kernel's numbers, and its arrays with an entry for each spatial axis. */
-enum { M, N, K, GROUPS, CHANNELS, OUTS, IMAGES, TAPS, POSITIONS, PLANE, NUMBERS };
-enum { X_SIZE, KERNEL, Y_SIZE, STRIDE, PADDING, DILATION, ARRAYS };
-
-/* Kernels: the product itself, and what mends a library's results. */
-enum { PRODUCT = 'v', MENDING = 'p', MENDED_AT_ONCE = 256 };
-typedef struct signature {
-    char kind;
-    uint8_t what, dtype, axes, has_bias, wide, leaves_out;
-    kni_tiled_shape shape;
-} signature;
-
-/* What the places know beside the product. */
-typedef struct conv {
-    kni_tiled tiled; /* first, so that the product's address is this one's */
-    int what, axes;
-    uint32_t numbers[NUMBERS], arrays[ARRAYS];
-} conv;
-
-static conv *of(kni_tiled *t) { return (conv *)t; }
-static kni_ir_id word(kni_tiled *t, const char *name, kni_ir_id x, kni_ir_id y)
-{
-    return kni_ir_word(t->b, name, x, y);
-}
-static kni_ir_id number(kni_tiled *t, int which) { return kni_tiled_number(t, of(t)->numbers[which]); }
-static kni_ir_id entry(kni_tiled *t, int array, int axis)
-{
-    kni_ir_id at = kni_ir_whole(t->b, KN_I64, axis);
-    return kni_ir_cast(t->b, kni_ir_element(t->b, of(t)->arrays[array], at), t->index);
-}
-
-/* value = *high * size + the result */
-static kni_ir_id split(kni_tiled *t, kni_ir_id value, kni_ir_id size, kni_ir_id *high)
-{
-    *high = word(t, "div", value, size);
-    return word(t, "sub", value, word(t, "mul", *high, size));
-}
-
-/* high * size + low */
-static kni_ir_id join(kni_tiled *t, kni_ir_id high, kni_ir_id size, kni_ir_id low)
-{
-    return word(t, "add", word(t, "mul", high, size), low);
-}
-
-/* The coordinates of a position in an array of sizes. */
-static void coordinates(kni_tiled *t, int sizes, kni_ir_id position, kni_ir_id *out)
-{
-    for (int a = of(t)->axes - 1; a > 0; a--) out[a] = split(t, position, entry(t, sizes, a), &position);
-    out[0] = position;
-}
-
-static kni_ir_id both(kni_tiled *t, kni_ir_id x, kni_ir_id y) { return x ? kni_ir_and(t->b, x, y) : y; }
-
-/* Where tap `tap` reads for position `at`: its element in a plane of x, and whether it is there. */
-static kni_ir_id tap_place(kni_tiled *t, kni_ir_id at, kni_ir_id tap, kni_ir_id *inside)
-{
-    const conv *c = of(t);
-    kni_ir_id p[KNI_CONV_MAX_SPATIAL], k[KNI_CONV_MAX_SPATIAL], place = 0,
-                                                                zero = kni_ir_whole(t->b, t->index, 0);
-    coordinates(t, Y_SIZE, at, p);
-    coordinates(t, KERNEL, tap, k);
-    *inside = 0;
-    for (int a = 0; a < c->axes; a++) {
-        kni_ir_id moved = word(t, "mul", k[a], entry(t, DILATION, a)), size = entry(t, X_SIZE, a), i;
-        if (c->what == KNI_CONV_TRANSPOSED) {
-            kni_ir_id from = word(t, "sub", word(t, "add", p[a], entry(t, PADDING, a)), moved);
-            i = word(t, "div", from, entry(t, STRIDE, a));
-            *inside = both(t, *inside, word(t, "ge", from, zero));
-            *inside = both(t, *inside, word(t, "eq", word(t, "mul", i, entry(t, STRIDE, a)), from));
-        } else {
-            i = word(t, "sub", word(t, "add", word(t, "mul", p[a], entry(t, STRIDE, a)), moved),
-                     entry(t, PADDING, a));
-            *inside = both(t, *inside, word(t, "ge", i, zero));
-        }
-        *inside = both(t, *inside, word(t, "lt", i, size));
-        place = a ? join(t, place, size, i) : i;
-    }
-    return place;
-}
-
-/* x[image, group's channel, where the tap reads] */
-static kni_ir_id place_x(kni_tiled *t, kni_ir_id channel_and_tap, kni_ir_id image_and_position,
-                         kni_ir_id group, kni_ir_id *inside)
-{
-    kni_ir_id channel, image;
-    kni_ir_id tap = split(t, channel_and_tap, number(t, TAPS), &channel);
-    kni_ir_id at = split(t, image_and_position, number(t, POSITIONS), &image);
-    kni_ir_id place = tap_place(t, at, tap, inside);
-    kni_ir_id plane = join(t, join(t, image, number(t, GROUPS), group), number(t, CHANNELS), channel);
-    return join(t, plane, number(t, PLANE), place);
-}
-
-/* y (or dy)[image, group's output, position] */
-static kni_ir_id place_image(kni_tiled *t, kni_ir_id out, kni_ir_id image_and_position, kni_ir_id group)
-{
-    kni_ir_id image, at = split(t, image_and_position, number(t, POSITIONS), &image);
-    kni_ir_id plane = join(t, join(t, image, number(t, GROUPS), group), number(t, OUTS), out);
-    return join(t, plane, number(t, POSITIONS), at);
-}
-
-static kni_ir_id place_left(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group, kni_ir_id *inside)
-{
-    *inside = 0;
-    if (of(t)->what == KNI_CONV_WEIGHT) return place_image(t, row, column, group);
-    if (of(t)->what == KNI_CONV_FORWARD)
-        return join(t, join(t, group, number(t, OUTS), row), number(t, K), column);
-    kni_ir_id channel, tap = split(t, column, number(t, TAPS), &channel);
-    channel = join(t, group, number(t, CHANNELS), channel);
-    return join(t, join(t, channel, number(t, OUTS), row), number(t, TAPS), tap);
-}
-
-static kni_ir_id place_right(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group,
-                             kni_ir_id *inside)
-{
-    return of(t)->what == KNI_CONV_WEIGHT ? place_x(t, column, row, group, inside)
-                                          : place_x(t, row, column, group, inside);
-}
-
-static kni_ir_id place_result(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group,
-                              kni_ir_id *inside)
-{
-    *inside = 0;
-    if (of(t)->what != KNI_CONV_WEIGHT) return place_image(t, row, column, group);
-    return join(t, join(t, group, number(t, OUTS), row), number(t, N), column);
-}
-
-static kni_ir_id place_bias(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id group)
-{
-    (void)column;
-    return join(t, group, number(t, OUTS), row);
-}
-
-/* Declares what both kernels have: operands, results, numbers, places. */
-static bool declare(conv *c, const signature *s, kni_ir_builder *b, const kni_gpu_tail *tail,
-                    const kni_sched_target *target)
-{
-    static const char *const names[NUMBERS] = {"m",    "n",      "k",    "groups",    "channels",
-                                               "outs", "images", "taps", "positions", "plane"};
-    static const char *const arrays[ARRAYS] = {"x_size", "kernel_size", "y_size",
-                                               "stride", "padding",     "dilation"};
-    kni_tiled *t = &c->tiled;
-    t->compute = kni_tiled_compute(s->dtype);
-    t->index = s->wide ? KN_I64 : KN_I32;
-    t->shape = s->shape;
-    t->dtype = s->dtype;
-    t->b_along_rows = s->what == KNI_CONV_WEIGHT;
-    t->leaves_out = s->leaves_out;
-    t->b = b;
-    t->a = kni_ir_buffer(b, "a", s->dtype, KNI_IR_READ);
-    t->b_ = kni_ir_buffer(b, "b", s->dtype, KNI_IR_READ);
-    if (s->has_bias) t->bias = kni_ir_buffer(b, "bias", s->dtype, KNI_IR_READ);
-    if (s->kind == MENDING) {
-        t->y = kni_ir_buffer(b, "y", s->dtype, KNI_IR_READ | KNI_IR_WRITE);
-        kni_ir_add_item_params(b);
-    } else if (!kni_tiled_results(t, s->dtype, tail, target)) {
-        return false;
-    }
-    for (int i = 0; i < NUMBERS; i++) c->numbers[i] = kni_ir_param_add(b, names[i], KN_I64, 0);
-    for (int i = 0; i < ARRAYS; i++) c->arrays[i] = kni_ir_param_add(b, arrays[i], KN_I64, s->axes);
-    t->m = c->numbers[M];
-    t->n = c->numbers[N];
-    t->k = c->numbers[K];
-    t->batches = c->numbers[GROUPS];
-    t->place_a = place_left;
-    t->place_b = place_right;
-    t->place_y = place_result;
-    t->place_bias = s->has_bias ? place_bias : NULL;
-    return true;
-}
-
-static kni_ir *build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
-{
-    const signature *s = key;
-    conv c = {.what = s->what, .axes = s->axes};
-    kni_ir_builder b = kni_ir_begin("convolution", kni_tiled_workgroup(&s->shape));
-    if (!declare(&c, s, &b, tail, target)) return NULL;
-    kni_tiled_build(&c.tiled);
-    return kni_tiled_finish(&c.tiled);
-}
-
-/* ---- what a library made NaN by multiplying padding */
-
-/* The row, column and group of a result in memory, against place_result. */
-static void locate(kni_tiled *t, kni_ir_id at, kni_ir_id *row, kni_ir_id *column, kni_ir_id *group)
-{
-    kni_ir_id low = split(t, at, number(t, of(t)->what == KNI_CONV_WEIGHT ? N : POSITIONS), &at), image;
-    *row = split(t, at, number(t, OUTS), group);
-    *column = low;
-    if (of(t)->what == KNI_CONV_WEIGHT) return;
-    *group = split(t, *group, number(t, GROUPS), &image);
-    *column = join(t, image, number(t, POSITIONS), low);
-}
-
-/* Looks at every result where it lies and sums those again that are NaN. */
-static kni_ir *build_mending(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
-{
-    const signature *s = key;
-    conv c = {.what = s->what, .axes = s->axes};
-    kni_tiled *t = &c.tiled;
-    kni_ir_builder b = kni_ir_begin("convolution_padding", MENDED_AT_ONCE);
-    if (!declare(&c, s, &b, tail, target)) return NULL;
-    kni_ir_id row, column, group, zero = kni_ir_real(&b, t->compute, 0);
-    kni_ir_id tile = kni_ir_builtin_value(&b, KNI_IR_GROUP, 0, t->index);
-    kni_ir_id at = join(t, tile, kni_ir_whole(&b, t->index, MENDED_AT_ONCE),
-                        kni_ir_builtin_value(&b, KNI_IR_LOCAL, 0, t->index));
-    kni_ir_id results = word(t, "mul", word(t, "mul", number(t, M), number(t, N)), number(t, GROUPS));
-    kni_ir_id value = kni_ir_load_where(&b, t->y, at, t->compute, 1, word(t, "lt", at, results), zero);
-    kni_ir_if(&b, word(t, "isnan", value, 0));
-    locate(t, at, &row, &column, &group);
-    value = kni_tiled_sum_again(t, row, column, group);
-    if (t->place_bias)
-        value =
-            word(t, "add", value, kni_ir_load(&b, t->bias, place_bias(t, row, column, group), t->compute, 1));
-    kni_ir_store(&b, t->y, at, value);
-    kni_ir_end(&b);
-    return kni_tiled_finish(t);
-}
 
 /* One run: operands made contiguous, in the order of the kernel's buffers. */
 typedef struct run {
     kni_gpu_product_launch l;
     kni_gpu_block *made[3];
-    int64_t numbers[NUMBERS], arrays[ARRAYS][KNI_CONV_MAX_SPATIAL];
+    int64_t numbers[KNI_CONV_NUMBERS], arrays[KNI_CONV_ARRAYS][KNI_CONV_MAX_SPATIAL];
     int axes;
 } run;
 
@@ -249,19 +27,24 @@ static void measure(run *a, int what, const kni_conv_attributes *at, const kni_t
 {
     int64_t *n = a->numbers;
     a->axes = x->rank - 2;
-    n[GROUPS] = at->groups;
-    n[CHANNELS] = x->dims[1] / at->groups;
-    n[OUTS] = y->dims[1] / at->groups;
-    n[IMAGES] = x->dims[0];
-    n[TAPS] = kni_count_dims(a->axes, w->dims + 2);
-    n[POSITIONS] = kni_count_dims(a->axes, y->dims + 2);
-    n[PLANE] = kni_count_dims(a->axes, x->dims + 2);
-    n[M] = n[OUTS];
-    n[N] = what == KNI_CONV_WEIGHT ? n[CHANNELS] * n[TAPS] : n[IMAGES] * n[POSITIONS];
-    n[K] = what == KNI_CONV_WEIGHT ? n[IMAGES] * n[POSITIONS] : n[CHANNELS] * n[TAPS];
-    const int64_t *from[ARRAYS] = {x->dims + 2,     w->dims + 2,      y->dims + 2,
-                                   at->stride.dims, at->padding.dims, at->dilation.dims};
-    for (int i = 0; i < ARRAYS; i++) memcpy(a->arrays[i], from[i], (size_t)a->axes * sizeof(int64_t));
+    n[KNI_CONV_GROUPS] = at->groups;
+    n[KNI_CONV_CHANNELS] = x->dims[1] / at->groups;
+    n[KNI_CONV_OUTS] = y->dims[1] / at->groups;
+    n[KNI_CONV_IMAGES] = x->dims[0];
+    n[KNI_CONV_TAPS] = kni_count_dims(a->axes, w->dims + 2);
+    n[KNI_CONV_POSITIONS] = kni_count_dims(a->axes, y->dims + 2);
+    n[KNI_CONV_PLANE] = kni_count_dims(a->axes, x->dims + 2);
+    n[KNI_CONV_M] = n[KNI_CONV_OUTS];
+    n[KNI_CONV_N] = what == KNI_CONV_WEIGHT ? n[KNI_CONV_CHANNELS] * n[KNI_CONV_TAPS]
+                                            : n[KNI_CONV_IMAGES] * n[KNI_CONV_POSITIONS];
+    n[KNI_CONV_K] = what == KNI_CONV_WEIGHT ? n[KNI_CONV_IMAGES] * n[KNI_CONV_POSITIONS]
+                                            : n[KNI_CONV_CHANNELS] * n[KNI_CONV_TAPS];
+    n[KNI_CONV_TERMS] = n[KNI_CONV_K];
+    n[KNI_CONV_BATCHES] = n[KNI_CONV_GROUPS];
+    const int64_t *from[KNI_CONV_ARRAYS] = {x->dims + 2,     w->dims + 2,      y->dims + 2,
+                                            at->stride.dims, at->padding.dims, at->dilation.dims};
+    for (int i = 0; i < KNI_CONV_ARRAYS; i++)
+        memcpy(a->arrays[i], from[i], (size_t)a->axes * sizeof(int64_t));
 }
 
 /* Whether results have terms without an element of x: in the padding, or between the elements that a transposed
@@ -269,51 +52,76 @@ static void measure(run *a, int what, const kni_conv_attributes *at, const kni_t
 static bool misses_elements(const run *a, int what)
 {
     for (int i = 0; i < a->axes; i++) {
-        const int64_t stride = a->arrays[STRIDE][i], padding = a->arrays[PADDING][i];
-        const int64_t reach = (a->arrays[KERNEL][i] - 1) * a->arrays[DILATION][i],
-                      last = a->arrays[Y_SIZE][i] - 1;
+        const int64_t stride = a->arrays[KNI_CONV_STRIDE][i], padding = a->arrays[KNI_CONV_PADDING][i];
+        const int64_t reach = (a->arrays[KNI_CONV_KERNEL][i] - 1) * a->arrays[KNI_CONV_DILATION][i],
+                      last = a->arrays[KNI_CONV_Y_SIZE][i] - 1;
         if (what == KNI_CONV_TRANSPOSED
-                ? stride > 1 || padding < reach || last + padding >= a->arrays[X_SIZE][i]
-                : padding > 0 || last * stride + reach - padding >= a->arrays[X_SIZE][i])
+                ? stride > 1 || padding < reach || last + padding >= a->arrays[KNI_CONV_X_SIZE][i]
+                : padding > 0 || last * stride + reach - padding >= a->arrays[KNI_CONV_X_SIZE][i])
             return true;
     }
     return false;
 }
 
-static signature sign(const kn_record *r, const run *a, int what, bool has_bias, int64_t largest)
+static kni_conv_signature sign(const kn_record *r, const run *a, int what, bool has_bias, int64_t largest)
 {
     const int64_t *n = a->numbers;
-    signature s = {.kind = PRODUCT,
-                   .what = (uint8_t)what,
-                   .dtype = kni_out(r, 0)->type.dtype,
-                   .axes = (uint8_t)a->axes,
-                   .has_bias = has_bias,
-                   .leaves_out = misses_elements(a, what)};
-    s.wide = largest > INT64_C(1) << 29 || n[N] > INT64_C(1) << 29 || n[K] > INT64_C(1) << 29;
+    kni_conv_signature s = {.kind = KNI_CONV_PRODUCT,
+                            .what = (uint8_t)what,
+                            .dtype = kni_out(r, 0)->type.dtype,
+                            .axes = (uint8_t)a->axes,
+                            .has_bias = has_bias,
+                            .leaves_out = misses_elements(a, what)};
+    s.wide =
+        largest > INT64_C(1) << 29 || n[KNI_CONV_N] > INT64_C(1) << 29 || n[KNI_CONV_K] > INT64_C(1) << 29;
     for (int i = 0; i < a->axes; i++)
-        s.wide |=
-            a->arrays[STRIDE][i] * a->arrays[Y_SIZE][i] + a->arrays[DILATION][i] * a->arrays[KERNEL][i] >
-                INT64_C(1) << 29 ||
-            a->arrays[PADDING][i] > INT64_C(1) << 29 || -a->arrays[PADDING][i] > INT64_C(1) << 29;
+        s.wide |= a->arrays[KNI_CONV_STRIDE][i] * a->arrays[KNI_CONV_Y_SIZE][i] +
+                          a->arrays[KNI_CONV_DILATION][i] * a->arrays[KNI_CONV_KERNEL][i] >
+                      INT64_C(1) << 29 ||
+                  a->arrays[KNI_CONV_PADDING][i] > INT64_C(1) << 29 ||
+                  -a->arrays[KNI_CONV_PADDING][i] > INT64_C(1) << 29;
     return s;
 }
 
-static kn_status launch(kni_gpu *g, const signature *s, run *a, int64_t tiles, int64_t batches)
+static void describe(kni_gpu_product_launch *l, const kni_conv_signature *s, const run *a, int64_t tiles,
+                     int64_t batches)
 {
-    kni_gpu_product_launch *l = &a->l;
     l->key = s;
     l->key_bytes = sizeof *s;
-    l->build = s->kind == PRODUCT ? build : build_mending;
+    l->build = s->kind == KNI_CONV_PRODUCT ? kni_conv_build : kni_conv_build_mending;
     l->n_numbers = 0;
-    for (int i = 0; i < NUMBERS; i++) l->numbers[l->n_numbers++] = a->numbers[i];
-    for (int i = 0; i < ARRAYS; i++)
+    for (int i = 0; i < KNI_CONV_NUMBERS; i++) l->numbers[l->n_numbers++] = a->numbers[i];
+    for (int i = 0; i < KNI_CONV_ARRAYS; i++)
         for (int j = 0; j < a->axes; j++) l->numbers[l->n_numbers++] = a->arrays[i][j];
     l->tiles = tiles;
     l->batches = batches;
-    return kni_gpu_launch_product(g, l);
 }
 
-static kn_status by_kernel(kni_gpu *g, const kn_record *r, run *a, signature s)
+/* Cuts the terms of a gradient by the weight where its tiles do not fill the device: how many parts. */
+static int64_t cut(kni_gpu *g, run *a, kni_conv_signature *s)
+{
+    enum { LEAST = 256 /* terms of a part, which fill a tile's pipeline */ };
+    int64_t *n = a->numbers;
+    const int compute = kni_tiled_compute(s->dtype);
+    const int64_t results = n[KNI_CONV_GROUPS] * n[KNI_CONV_M] * n[KNI_CONV_N];
+    int64_t parts = 1;
+    if (s->what == KNI_CONV_WEIGHT) parts = kni_gpu_choose_parts(g, 1, n[KNI_CONV_TERMS], LEAST, results);
+    /* As large tiles as they are with all the parts that there may be, and then as many parts as those need. */
+    s->shape = kni_tiled_choose(g->driver, compute, n[KNI_CONV_M], n[KNI_CONV_N], n[KNI_CONV_TERMS] / parts,
+                                n[KNI_CONV_GROUPS] * parts);
+    const int64_t tiles = kni_tiled_tiles(&s->shape, n[KNI_CONV_M], n[KNI_CONV_N]) * n[KNI_CONV_GROUPS];
+    if (parts > 1) parts = kni_gpu_choose_parts(g, tiles, n[KNI_CONV_TERMS], LEAST, results);
+    if (parts == 1) return 1;
+    const int64_t step = (int64_t)s->shape.depth * s->shape.slices,
+                  steps = (n[KNI_CONV_TERMS] + step - 1) / step;
+    n[KNI_CONV_K] = (steps + parts - 1) / parts * step;
+    parts = (n[KNI_CONV_TERMS] + n[KNI_CONV_K] - 1) / n[KNI_CONV_K];
+    n[KNI_CONV_BATCHES] = n[KNI_CONV_GROUPS] * parts;
+    s->parted = parts > 1;
+    return parts;
+}
+
+static kn_status by_kernel(kni_gpu *g, const kn_record *r, run *a, kni_conv_signature s)
 {
     const int64_t *n = a->numbers;
     kni_conv_shape shape;
@@ -322,11 +130,12 @@ static kn_status by_kernel(kni_gpu *g, const kn_record *r, run *a, signature s)
         kn_status status = kni_gpu_run_conv_direct(g, &shape, s.wide, s.leaves_out, s.has_bias, &a->l);
         if (status != KN_ERROR_UNSUPPORTED) return status;
     }
-    s.shape = kni_tiled_choose(g->driver, kni_tiled_compute(s.dtype), n[M], n[N], n[K], n[GROUPS]);
-    return launch(g, &s, a, kni_tiled_tiles(&s.shape, n[M], n[N]), n[GROUPS]);
+    const int64_t parts = cut(g, a, &s), results = n[KNI_CONV_GROUPS] * n[KNI_CONV_M] * n[KNI_CONV_N];
+    describe(&a->l, &s, a, kni_tiled_tiles(&s.shape, n[KNI_CONV_M], n[KNI_CONV_N]), n[KNI_CONV_BATCHES]);
+    return kni_gpu_launch_parts(g, s.dtype, parts, results, &a->l);
 }
 
-static signature begin(const kn_record *r, int what, run *a)
+static kni_conv_signature begin(const kn_record *r, int what, run *a)
 {
     const kni_tensor *x = kni_in(r, 0), *other = kni_in(r, 1), *y = kni_out(r, 0);
     if (what == KNI_CONV_WEIGHT)
@@ -359,21 +168,24 @@ static void end(run *a)
         if (a->made[i]) kni_gpu_give(a->made[i]);
 }
 
-kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what)
+kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_conv_made *made)
 {
-    const int64_t results = kni_count(&kni_out(r, 0)->type);
+    const kni_conv_operand *const operands[] = {&made->other, &made->x, &made->bias, &made->added,
+                                                &made->result};
     run a;
     memset(&a, 0, sizeof a);
-    signature s = begin(r, what, &a);
+    kni_conv_signature s = begin(r, what, &a);
     if (!s.leaves_out) return KN_OK;
-    s.kind = MENDING;
-    kn_status status = give_operands(g, r, &a);
-    if (status == KN_OK) {
-        give_result(&a, r);
-        status = launch(g, &s, &a, (results + MENDED_AT_ONCE - 1) / MENDED_AT_ONCE, 1);
+    s.kind = KNI_CONV_MENDING;
+    s.x_last = made->x_last, s.y_last = made->y_last;
+    s.has_bias = made->bias.block != NULL, s.adds = made->added.block != NULL, s.relu = made->relu;
+    for (int i = 0; i < KNI_COUNT(operands); i++) {
+        if (!operands[i]->block) continue;
+        a.l.blocks[a.l.n_buffers] = operands[i]->block;
+        a.l.offsets[a.l.n_buffers++] = operands[i]->offset;
     }
-    end(&a);
-    return status;
+    describe(&a.l, &s, &a, a.numbers[KNI_CONV_GROUPS] * a.numbers[KNI_CONV_M], 1);
+    return kni_gpu_launch_product(g, &a.l);
 }
 
 uint8_t kni_gpu_conv_way(const char *text)
@@ -392,7 +204,7 @@ static bool takes_library(const kni_gpu *g)
 
 bool kni_gpu_conv_kernel_first(const kni_gpu *g, const kn_record *r, int what)
 {
-    return !g->driver->convolution || !takes_library(g) || !kni_is_half(kni_out(r, 0)->type.dtype) ||
+    return !takes_library(g) || !kni_gpu_conv_suits_library(g, r, what) ||
            kni_gpu_conv_direct_first(g, r, what);
 }
 
@@ -410,7 +222,7 @@ static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way
     run a;
     memset(&a, 0, sizeof a);
     a.l.tail = way->tail;
-    const signature s = begin(r, what, &a);
+    const kni_conv_signature s = begin(r, what, &a);
     status = give_operands(g, r, &a);
     if (status == KN_OK && !way->tail) {
         status = kni_gpu_allocate(g, kni_out(r, 0));

@@ -35,10 +35,32 @@ bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what);
 kn_status kni_gpu_run_conv_direct(kni_gpu *g, const kni_conv_shape *shape, bool wide, bool leaves_out,
                                   bool biased, kni_gpu_product_launch *l);
 
+/* ---- sums in parts (conv_parts.c) */
+/* The parts that fill the device where `workgroups` do not, each of at least `least` terms; 1: none. */
+int64_t kni_gpu_choose_parts(const kni_gpu *g, int64_t workgroups, int64_t terms, int64_t least,
+                             int64_t results);
+/* Launches what leaves `count` parts of all results, one after the other and unrounded, in the place of its result, and adds them up
+   in order; where the count is 1, just the launch. `l` has a result or a tail, as it would have without parts. */
+kn_status kni_gpu_launch_parts(kni_gpu *g, int dtype, int64_t count, int64_t results,
+                               const kni_gpu_product_launch *l);
+
+/* Whether the driver's library is asked for the convolution. */
+bool kni_gpu_conv_suits_library(const kni_gpu *g, const kn_record *r, int what);
 /* By the driver's library, with the tail where there is one; the record's results are finished. KN_ERROR_UNSUPPORTED without
    a text: it has none for this one, and nothing was done. */
 kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu_tail *tail, int what);
-/* Sums the results of a library that are NaN once more, without the padding that it multiplies too. */
-kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what);
+/* What a library's results were made of, and what followed in the same call. */
+typedef struct kni_conv_operand {
+    kni_gpu_block *block; /* NULL: there is none */
+    int64_t offset;
+} kni_conv_operand;
+typedef struct kni_conv_made {
+    kni_conv_operand x, other, bias, added, result;
+    bool x_last,
+        y_last; /* channels lie last in the first operand; in the other image, be it result or operand */
+    bool relu;
+} kni_conv_made;
+/* Makes again what weights that are not finite spoiled, because the library multiplies padding too. */
+kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_conv_made *made);
 
 #endif

@@ -41,7 +41,10 @@ static bool fits(const kni_conv_shape *c)
 {
     for (int i = 0; i < KNI_CONV_AXES; i++)
         if (c->kernel[i] > UINT8_MAX || c->stride[i] > UINT8_MAX || c->y_size[i] < 1) return false;
-    return c->what != KNI_CONV_WEIGHT && c->outs > 0;
+    /* All taps of an output are sums of one invocation. */
+    if (c->what == KNI_CONV_WEIGHT && kni_count_dims(KNI_CONV_AXES, c->kernel) > KNI_DIRECT_TAPS)
+        return false;
+    return c->outs > 0 && c->channels > 0;
 }
 
 static int64_t count_positions(const kni_conv_shape *c)
@@ -55,6 +58,8 @@ bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *c)
     if (g->convolutions == KNI_CONV_BY_DIRECT) return true;
     /* A tile has 16 rows or more; those of one group are its outputs. */
     if (c->outs > FEW && (c->outs > SOME || c->channels > FEW)) return false;
+    /* A gradient of the weight has as many terms as there are positions, in parts; it reads the image once for each output and channel. */
+    if (c->what == KNI_CONV_WEIGHT) return c->channels <= FEW && c->outs <= FEW;
     const int64_t terms = c->channels * kni_count_dims(KNI_CONV_AXES, c->kernel);
     const int64_t busy = (int64_t)g->driver->processors * KNI_DIRECT_WORKGROUP;
     return terms <= FEW_TERMS || count_positions(c) * c->groups >= busy;
@@ -78,10 +83,12 @@ static int64_t choose_run(int64_t size, int64_t most, int64_t lines, int64_t bus
     return (size + pieces - 1) / pieces;
 }
 
-static int64_t choose_outs(int64_t outs)
+static int64_t choose_outs(const kni_conv_shape *c)
 {
-    int64_t n = outs < KNI_DIRECT_OUTS ? outs : KNI_DIRECT_OUTS;
-    while (outs % n) n--;
+    int64_t n = c->outs < KNI_DIRECT_OUTS ? c->outs : KNI_DIRECT_OUTS;
+    const int64_t taps = kni_count_dims(KNI_CONV_AXES, c->kernel);
+    if (c->what == KNI_CONV_WEIGHT && n * taps > KNI_DIRECT_TAPS) n = KNI_DIRECT_TAPS / taps;
+    while (c->outs % n) n--;
     return n;
 }
 
@@ -107,7 +114,7 @@ static kni_direct_signature sign(const kni_gpu *g, const kni_conv_shape *c, bool
     s.leaves_out = leaves_out;
     s.one_channel = c->channels == 1;
     s.down = goes_down(c);
-    s.outs = (uint8_t)choose_outs(c->outs);
+    s.outs = (uint8_t)choose_outs(c);
     s.one_block = s.outs == c->outs;
     const int axis = s.down ? ROW : COLUMN;
     const int64_t lines = count_positions(c) / c->y_size[axis] * c->groups * (c->outs / s.outs);
@@ -148,12 +155,34 @@ static void number(const kni_direct_signature *s, const kni_conv_shape *c, kni_g
         memcpy(n + l->n_numbers, arrays[i], KNI_CONV_AXES * sizeof *n);
 }
 
+/* Gradients of the weight: a workgroup for each group, block of outputs, channel and part of the items. */
+static kn_status run_weight(kni_gpu *g, const kni_conv_shape *c, kni_direct_signature s,
+                            kni_gpu_product_launch *l)
+{
+    enum { LEAST = 2 /* items of an invocation */ };
+    int64_t *n = l->numbers;
+    const int64_t results = c->groups * c->outs * c->channels * kni_count_dims(KNI_CONV_AXES, c->kernel);
+    l->tiles = c->groups * n[KNI_DIRECT_BLOCKS] * c->channels;
+    int64_t parts =
+        kni_gpu_choose_parts(g, l->tiles, n[KNI_DIRECT_ITEMS], (int64_t)s.workgroup * LEAST, results);
+    n[KNI_DIRECT_PART] = pieces(n[KNI_DIRECT_ITEMS], parts);
+    n[KNI_DIRECT_RESULTS] = results;
+    if (n[KNI_DIRECT_PART]) parts = pieces(n[KNI_DIRECT_ITEMS], n[KNI_DIRECT_PART]);
+    s.parted = parts > 1;
+    l->key = &s;
+    l->key_bytes = sizeof s;
+    l->build = kni_direct_build_weight;
+    l->batches = parts;
+    return kni_gpu_launch_parts(g, c->dtype, parts, results, l);
+}
+
 kn_status kni_gpu_run_conv_direct(kni_gpu *g, const kni_conv_shape *c, bool wide, bool leaves_out,
                                   bool biased, kni_gpu_product_launch *l)
 {
     if (!fits(c)) return KN_ERROR_UNSUPPORTED;
     const kni_direct_signature s = sign(g, c, wide, leaves_out, biased);
     number(&s, c, l);
+    if (c->what == KNI_CONV_WEIGHT) return run_weight(g, c, s, l);
     l->numbers[KNI_DIRECT_ITEMS] *= c->groups * l->numbers[KNI_DIRECT_BLOCKS];
     if (!l->numbers[KNI_DIRECT_ITEMS]) return KN_OK;
     l->key = &s;

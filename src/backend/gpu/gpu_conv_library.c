@@ -4,15 +4,41 @@
 #include "ops/conv.h"
 #include <string.h>
 
-/* An operand in order in memory of the driver. */
+/* An operand in memory of the driver, in order or with channels last. */
 typedef struct operand {
     kni_gpu_block *block, *made;
     int64_t offset;
+    bool last;
 } operand;
+
+/* Whether elements lie densely in the order images, axes, channels. */
+static bool has_channels_last(const kni_tensor *x)
+{
+    const int rank = x->type.rank;
+    int64_t step = x->type.dims[1];
+    if (rank < 3 || x->strides[1] != 1) return false;
+    for (int i = rank - 1; i >= 2; i--) {
+        if (x->type.dims[i] != 1 && x->strides[i] != step) return false;
+        step *= x->type.dims[i];
+    }
+    return x->type.dims[0] == 1 || x->strides[0] == step;
+}
+
+static bool lies_last(const kni_tensor *x)
+{
+    return x->storage && !kni_gpu_contiguous(x) && has_channels_last(x);
+}
+
+/* Whether both images lie in one of the two orders, and in the same. */
+static bool lie_alike(const kni_tensor *x, const kni_tensor *y)
+{
+    return (kni_gpu_contiguous(x) && kni_gpu_contiguous(y)) || (has_channels_last(x) && has_channels_last(y));
+}
 
 static kn_status give(kni_gpu *g, kni_tensor *x, operand *o)
 {
-    if (kni_gpu_contiguous(x)) {
+    o->last = lies_last(x);
+    if (o->last || kni_gpu_contiguous(x)) {
         o->offset = x->storage ? x->offset : 0;
         return kni_gpu_operand(g, x, &o->block, &o->made);
     }
@@ -21,10 +47,38 @@ static kn_status give(kni_gpu *g, kni_tensor *x, operand *o)
     return s;
 }
 
-static kni_place place_of(const operand *o) { return (kni_place){o->block->memory, o->offset}; }
+static kni_place place_of(const kni_conv_operand *o)
+{
+    return o->block ? (kni_place){o->block->memory, o->offset} : (kni_place){NULL, 0};
+}
 
-/* What the driver is asked for: x, w and y are those of the plain convolution, whichever of them is made. Images of one
-   axis are those of two with one row. */
+static kni_conv_operand lent(const operand *o) { return (kni_conv_operand){o->block, o->offset}; }
+
+/* ---- what the driver is asked for */
+
+/* Padding behind an axis that makes the library find the same size: as much as before it where that does, else the least. False where
+   the image would have to be cropped. */
+static bool find_end(int64_t x, int64_t kernel, int64_t y, int64_t stride, int64_t dilation, int64_t begin,
+                     int64_t *end)
+{
+    const int64_t least = (y - 1) * stride + (kernel - 1) * dilation + 1 - x - begin;
+    if (begin < 0 || least + stride - 1 < 0) return false;
+    *end = begin >= least && begin < least + stride ? begin : least > 0 ? least : 0;
+    return true;
+}
+
+static void find_steps(int64_t *steps, int axes, int64_t inner, const int64_t *sizes, bool last)
+{
+    int64_t step = last ? inner : 1;
+    for (int i = axes - 1; i >= 0; i--) {
+        steps[2 + i] = step;
+        step *= sizes[i];
+    }
+    steps[1] = last ? 1 : step;
+    steps[0] = last ? step : step * inner;
+}
+
+/* x, w and y are those of the plain convolution, whichever of them is made. Images of one axis are those of two with one row. */
 static bool describe(const kn_record *r, int what, kni_convolution *p)
 {
     static const int whats[] = {KNI_CONVOLUTION_FORWARD, KNI_CONVOLUTION_DATA, KNI_CONVOLUTION_FILTER};
@@ -34,61 +88,108 @@ static bool describe(const kn_record *r, int what, kni_convolution *p)
     const kni_type *x = what == KNI_CONV_TRANSPOSED ? out : first;
     const kni_type *w = what == KNI_CONV_WEIGHT ? out : other;
     const kni_type *y = what == KNI_CONV_FORWARD ? out : what == KNI_CONV_WEIGHT ? other : first;
-    const int axes = first->rank - 2, missing = 2 - axes;
-    if (missing < 0) return false;
+    const int axes = first->rank - 2, missing = axes == 1;
     *p = (kni_convolution){.what = whats[what],
                            .dtype = out->dtype,
+                           .axes = axes + missing,
                            .images = x->dims[0],
                            .channels = x->dims[1],
                            .outs = y->dims[1],
                            .groups = at->groups,
-                           .stride = {1, 1},
-                           .dilation = {1, 1},
-                           .x_size = {1, 1},
-                           .kernel = {1, 1},
-                           .y_size = {1, 1}};
+                           .stride = {1},
+                           .dilation = {1},
+                           .x_size = {1},
+                           .kernel = {1},
+                           .y_size = {1}};
+    if (!kni_count(x) || !kni_count(w) || !kni_count(y)) return false;
     for (int i = 0; i < axes; i++) {
         const int k = missing + i;
         p->x_size[k] = x->dims[2 + i], p->kernel[k] = w->dims[2 + i], p->y_size[k] = y->dims[2 + i];
         p->stride[k] = at->stride.dims[i], p->dilation[k] = at->dilation.dims[i];
         p->padding[k] = at->padding.dims[i];
-        if (p->padding[k] < 0) return false;
+        if (!find_end(p->x_size[k], p->kernel[k], p->y_size[k], p->stride[k], p->dilation[k], p->padding[k],
+                      &p->padding_end[k]))
+            return false;
     }
     return true;
 }
 
-/* Operands: x, the other one, a bias; `result` has memory. */
-static kn_status ask(kni_gpu *g, kni_convolution *p, const operand *in, bool biased, const kni_tensor *result)
+static void place_operands(kni_convolution *p, const kni_conv_made *m)
 {
-    const kni_place made = {kni_gpu_block_of(result->storage)->memory, 0};
-    const kni_place x = place_of(&in[0]), other = place_of(&in[1]);
     const bool data = p->what == KNI_CONVOLUTION_DATA, filter = p->what == KNI_CONVOLUTION_FILTER;
+    const kni_place x = place_of(&m->x), other = place_of(&m->other), made = place_of(&m->result);
     p->x = data ? made : x;
     p->w = filter ? made : other;
     p->y = data ? x : filter ? other : made;
-    if (biased) p->bias = place_of(&in[2]);
-    kn_status s = kni_gpu_checked(g, g->driver->convolution(g->driver, p));
-    if (s == KN_OK) g->launches++;
+    p->bias = place_of(&m->bias);
+    p->added = place_of(&m->added);
+    p->relu = m->relu;
+    find_steps(p->x_steps, p->axes, p->channels, p->x_size, data ? m->y_last : m->x_last);
+    find_steps(p->w_steps, p->axes, p->channels / p->groups, p->kernel, false);
+    find_steps(p->y_steps, p->axes, p->outs, p->y_size, data ? m->x_last : m->y_last);
+}
+
+/* ---- which ones */
+
+bool kni_gpu_conv_suits_library(const kni_gpu *g, const kn_record *r, int what)
+{
+    /* Below it one launch of ours in f32 is as quick as those of a library, as with products. */
+    const double least = 1 << 24;
+    const kni_type *out = &kni_out(r, 0)->type;
+    /* A library may add up in any order. */
+    if (!g->driver->convolution || kni_reproducible()) return false;
+    if (kni_is_half(out->dtype)) return true;
+    if (out->dtype != KN_F32) return false;
+    if (g->tf32 || g->convolutions == KNI_CONV_BY_LIBRARY) return true;
+    kni_conv_shape c;
+    kni_gpu_conv_measure(r, what, &c);
+    return (double)kni_count_dims(KNI_CONV_AXES, c.kernel) * (double)c.channels * (double)c.outs *
+               (double)c.groups * (double)c.images *
+               (double)kni_count_dims(KNI_CONV_AXES, what == KNI_CONV_TRANSPOSED ? c.x_size : c.y_size) >=
+           least;
+}
+
+/* Operands with memory; the weights row by row, which is what mends them reads. */
+static kn_status give_all(kni_gpu *g, const kn_record *r, int what, operand in[3])
+{
+    kni_tensor *bias = r->n_in > 2 ? kni_in(r, 2) : NULL;
+    kn_status s = give(g, kni_in(r, 0), &in[0]);
+    if (s == KN_OK) s = give(g, kni_in(r, 1), &in[1]);
+    if (s == KN_OK && bias) s = give(g, bias, &in[2]);
+    if (s == KN_OK && what != KNI_CONV_WEIGHT && in[1].last) {
+        s = kni_gpu_gather(g, kni_in(r, 1), &in[1].made);
+        in[1] = (operand){.block = in[1].made, .made = in[1].made};
+    }
     return s;
 }
 
 kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu_tail *tail, int what)
 {
-    kni_tensor *bias = r->n_in > 2 ? kni_in(r, 2) : NULL, *y = kni_out(r, 0);
+    kni_tensor *bias = r->n_in > 2 ? kni_in(r, 2) : NULL, *y = tail ? tail->result : kni_out(r, 0);
     operand in[3];
     kni_convolution p;
-    /* A library may add up in any order. */
-    if (!g->driver->convolution || tail || !kni_is_half(y->type.dtype) || kni_reproducible())
-        return KN_ERROR_UNSUPPORTED;
-    if ((bias && what != KNI_CONV_FORWARD) || !describe(r, what, &p)) return KN_ERROR_UNSUPPORTED;
+    if (!kni_gpu_conv_suits_library(g, r, what)) return KN_ERROR_UNSUPPORTED;
+    if (((bias || tail) && what != KNI_CONV_FORWARD) || !describe(r, what, &p)) return KN_ERROR_UNSUPPORTED;
+    if (tail && tail->added && !lie_alike(tail->added, y)) return KN_ERROR_UNSUPPORTED;
     memset(in, 0, sizeof in);
-    kn_status s = give(g, kni_in(r, 0), &in[0]);
-    if (s == KN_OK) s = give(g, kni_in(r, 1), &in[1]);
-    if (s == KN_OK && bias) s = give(g, bias, &in[2]);
-    if (s == KN_OK) s = kni_gpu_allocate(g, y);
-    if (s == KN_OK) s = ask(g, &p, in, bias != NULL, y);
-    if (s == KN_OK) s = kni_gpu_conv_mend(g, r, what);
-    if (s == KN_OK) kni_gpu_finish(g, r, -1);
+    kn_status s = give_all(g, r, what, in);
+    if (s == KN_OK && !tail) s = kni_gpu_allocate(g, y);
+    if (s == KN_OK) {
+        kni_conv_made m = {.x = lent(&in[0]),
+                           .other = lent(&in[1]),
+                           .bias = lent(&in[2]),
+                           .result = {kni_gpu_block_of(y->storage), y->offset},
+                           .x_last = in[0].last,
+                           .y_last = what == KNI_CONV_WEIGHT ? in[1].last : lies_last(y),
+                           .relu = tail && tail->epilogue & KNI_EPILOGUE_RELU};
+        if (tail && tail->added)
+            m.added = (kni_conv_operand){kni_gpu_block_of(tail->added->storage), tail->added->offset};
+        place_operands(&p, &m);
+        s = kni_gpu_checked(g, g->driver->convolution(g->driver, &p));
+        if (s == KN_OK) g->launches++;
+        if (s == KN_OK) s = kni_gpu_conv_mend(g, r, what, &m);
+    }
+    if (s == KN_OK && !tail) kni_gpu_finish(g, r, -1);
     for (int i = 0; i < 3; i++)
         if (in[i].made) kni_gpu_give(in[i].made);
     return s;

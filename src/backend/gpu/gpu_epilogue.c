@@ -40,12 +40,31 @@ static kni_tail_answer add_sum(kni_gpu_tail *t, const kn_record *r, kni_tensor *
     return KNI_TAIL_ONLY;
 }
 
+/* What may follow a convolution: another image, then relu. Bounds above are not the library's, whose compiled engines have none. */
+static kni_tail_answer add_to_convolution(kni_gpu_tail *t, const kn_record *head, const kn_record *r,
+                                          int which)
+{
+    const kni_type *y = &kni_out(r, 0)->type;
+    const kni_gpu_product_entry *product = kni_gpu_product_of(head->row);
+    if (product->what != KNI_CONV_FORWARD || kni_in(r, which)->type.dtype != y->dtype || t->epilogue)
+        return KNI_TAIL_NO;
+    const kni_form form = kni_body_form(r->row->body);
+    if (form == KNI_FORM_RELU && r->n_in == 1) {
+        t->epilogue = KNI_EPILOGUE_RELU;
+        return KNI_TAIL_ONLY;
+    }
+    kni_tensor *other = form == KNI_FORM_ADD && r->n_in == 2 ? kni_in(r, 1 - which) : NULL;
+    if (t->added || !lies_in_order(other, y->dtype) || !kni_same_dims(&other->type, y)) return KNI_TAIL_NO;
+    t->added = other;
+    return KNI_TAIL_ONLY;
+}
+
 /* One more record, whose operand `which` is what the product has become so far. */
 static kni_tail_answer add_step(kni_gpu_tail *t, const kn_record *head, const kn_record *r, int which)
 {
     kni_gpu_sizes sizes;
     int from = kni_in(r, which)->type.dtype, to = kni_out(r, 0)->type.dtype;
-    if (!sizes_of(head, &sizes)) return KNI_TAIL_NO;
+    if (!sizes_of(head, &sizes)) return add_to_convolution(t, head, r, which);
     bool plain = !t->epilogue && !t->added && !t->bias, biased = head->n_in > 2 && kni_in(head, 2);
     bool widened = kni_out(head, 0)->type.dtype != from;
     kni_tensor *other = r->n_in == 2 ? kni_in(r, 1 - which) : NULL;

@@ -79,7 +79,7 @@ bool kni_gpu_ready_cells(kni_gpu *g)
 
 int kni_gpu_take_cell(kni_gpu *g, const kn_record *r)
 {
-    if (g->recording && !kni_gpu_recording_has_cell(g)) (void)kni_gpu_flush(g);
+    if (g->recording && !kni_gpu_recording_has_cell(g)) (void)kni_gpu_flush(g, KNI_GPU_WHY_FAULTS);
     /* All cells are waited for: look at them, which frees them. A fault found is told where its value is used. */
     if (!~(g->cells_waiting | g->cells_reserved)) (void)kni_gpu_settle_faults(g);
     if (kni_gpu_usable(g)) return -1;
@@ -150,7 +150,7 @@ kn_status kni_gpu_settle_faults(kni_gpu *g)
     kn_tensor told = KN_NONE;
     uint64_t waiting = g->cells_waiting;
     int64_t cells[KNI_GPU_CELLS][2] = {{0}};
-    s = kni_gpu_flush(g);
+    s = kni_gpu_flush(g, KNI_GPU_WHY_WAIT);
     if (s == KN_OK && waiting) s = read_cells(g, cells);
     for (int i = 0; i < KNI_GPU_CELLS && s == KN_OK; i++) {
         if (!(waiting >> i & 1) || !cells[i][0]) continue;

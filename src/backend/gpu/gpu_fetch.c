@@ -57,7 +57,7 @@ static kn_status begin_locked(reading *r)
     kni_gpu *g = r->gpu;
     uint64_t faults;
     kn_status s = kni_gpu_usable(g);
-    if (s == KN_OK) s = kni_gpu_flush(g);
+    if (s == KN_OK) s = kni_gpu_flush(g, KNI_GPU_WHY_READ);
     if (s == KN_OK) s = kni_gpu_faults_of(g, kni_slot(r->id), &faults);
     if (s == KN_OK) s = fetch_values(r, kni_slot(r->id));
     if (s == KN_OK) s = fetch_cells(r);

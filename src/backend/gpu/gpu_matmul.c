@@ -10,58 +10,146 @@ typedef struct operand {
     int64_t steps[KN_MAX_RANK]; /* through the batch axes of the result */
 } operand;
 
-static kn_status start(kni_gpu *g, operand *o, kni_tensor *x, bool left, int batch_rank)
+/* The matrices of x as its strides, or those of a copy of it, say. */
+static void read_steps(operand *o, const kni_tensor *x, const int64_t *strides, bool left, int batch_rank)
 {
     int rank = x->type.rank, own = rank > 2 ? rank - 2 : 0;
-    o->matrix.offset = x->storage ? x->offset : 0;
-    o->matrix.row = rank > 1 ? x->strides[rank - 2] : left ? 0 : x->strides[0];
-    o->matrix.column = rank > 1 ? x->strides[rank - 1] : left ? x->strides[0] : 0;
+    o->matrix.row = rank > 1 ? strides[rank - 2] : left ? 0 : strides[0];
+    o->matrix.column = rank > 1 ? strides[rank - 1] : left ? strides[0] : 0;
     for (int i = 0; i < batch_rank; i++) {
         int from = i - (batch_rank - own);
-        o->steps[i] = from < 0 || x->type.dims[from] == 1 ? 0 : x->strides[from];
+        o->steps[i] = from < 0 || x->type.dims[from] == 1 ? 0 : strides[from];
     }
+}
+
+static kn_status start(kni_gpu *g, operand *o, kni_tensor *x, bool left, int batch_rank)
+{
+    o->matrix.offset = x->storage ? x->offset : 0;
+    read_steps(o, x, x->strides, left, batch_rank);
     return kni_gpu_operand(g, x, &o->matrix.block, &o->made);
 }
 
-/* One b for all of a batch whose rows follow each other: the rows of the batch are the rows of one product. */
-static int merge_rows(kni_gpu_product *p, int rank, const int64_t *dims, int64_t strides[3][KN_MAX_RANK])
+/* The same over a copy in order, where x is not. */
+static kn_status straighten(kni_gpu *g, operand *o, kni_tensor *x, bool left, int batch_rank)
 {
-    if (rank != 1 || strides[1][0] != 0 || strides[2][0] != p->m * p->y.row) return rank;
-    if (p->m != 1 && strides[0][0] != p->m * p->a.row) return rank;
-    if (p->m == 1) {
-        p->a.row = strides[0][0];
-        p->y.row = strides[2][0];
-    }
-    p->m *= dims[0];
-    return 0;
+    int64_t strides[KN_MAX_RANK];
+    if (kni_gpu_contiguous(x) || o->made) return KN_OK;
+    kn_status s = kni_gpu_gather(g, x, &o->made);
+    if (s) return s;
+    o->matrix.block = o->made;
+    o->matrix.offset = 0;
+    kni_contiguous_strides(x->type.rank, x->type.dims, strides);
+    read_steps(o, x, strides, left, batch_rank);
+    return KN_OK;
 }
 
-/* The last batch axis is the product's own; those before it are gone through here. */
-static kn_status through_batch(kni_gpu *g, kni_gpu_product *p, int rank, const int64_t *dims,
-                               int64_t strides[3][KN_MAX_RANK])
+/* One b for the innermost axis of a batch whose rows follow each other: the rows of that axis are the rows of one product. */
+static int merge_rows(kni_gpu_product *p, int rank, const int64_t *dims, int64_t strides[3][KN_MAX_RANK])
 {
-    int last = rank - 1;
-    int64_t outer = 1, counter[KN_MAX_RANK] = {0};
-    if (rank) {
-        p->batch = dims[last];
-        p->a.step = strides[0][last];
-        p->b.step = strides[1][last];
-        p->y.step = strides[2][last];
+    const int last = rank - 1;
+    if (rank < 1 || strides[1][last] != 0 || strides[2][last] != p->m * p->y.row) return rank;
+    if (p->m != 1 && strides[0][last] != p->m * p->a.row) return rank;
+    if (p->m == 1) {
+        p->a.row = strides[0][last];
+        p->y.row = strides[2][last];
     }
-    for (int i = 0; i < last; i++) outer *= dims[i];
+    p->m *= dims[last];
+    return last;
+}
+
+/* The axes of a batch that two operands and the result go through, outermost first. */
+typedef struct batch {
+    int rank;
+    int64_t dims[KN_MAX_RANK], strides[3][KN_MAX_RANK];
+} batch;
+
+/* All axes in one product, for the kernel that has them; false where they are too many. */
+static bool take_outer(kni_gpu_product *p, const batch *t)
+{
+    const int last = t->rank - 1;
+    if (last > KNI_GPU_OUTER) return false;
+    p->n_outer = last > 0 ? last : 0;
+    for (int i = 0; i < last; i++) {
+        p->outer[i] = t->dims[i];
+        p->a.outer[i] = t->strides[0][i];
+        p->b.outer[i] = t->strides[1][i];
+    }
+    if (t->rank) {
+        p->batch = t->dims[last];
+        p->a.step = t->strides[0][last];
+        p->b.step = t->strides[1][last];
+        p->y.step = t->strides[2][last];
+    }
+    return true;
+}
+
+/* The longest axis becomes the product's own, so that a library is called least often. */
+static void put_longest_last(batch *t)
+{
+    int longest = 0;
+    for (int i = 1; i < t->rank; i++)
+        if (t->dims[i] >= t->dims[longest]) longest = i;
+    const int last = t->rank - 1;
+    int64_t *const lists[] = {t->dims, t->strides[0], t->strides[1], t->strides[2]};
+    for (int i = 0; i < KNI_COUNT(lists) && last > 0; i++) {
+        const int64_t kept = lists[i][last];
+        lists[i][last] = lists[i][longest];
+        lists[i][longest] = kept;
+    }
+}
+
+/* One axis is the product's own; the others are gone through here, a call for each of their places. */
+static kn_status through_batch(kni_gpu *g, kni_gpu_product *p, batch *t)
+{
+    int64_t outer = 1, counter[KN_MAX_RANK] = {0};
+    put_longest_last(t);
+    const int last = t->rank - 1;
+    for (int i = 0; i < last; i++) outer *= t->dims[i];
     if (outer > 1 && p->way.tail) return KN_ERROR_UNSUPPORTED; /* elements would not be numbered from 0 on */
+    const batch own = {
+        1, {t->dims[last]}, {{t->strides[0][last]}, {t->strides[1][last]}, {t->strides[2][last]}}};
+    (void)take_outer(p, &own);
     kn_status s = KN_OK;
     for (int64_t turn = 0; turn < outer && s == KN_OK; turn++) {
         kni_gpu_product now = *p;
         for (int i = 0; i < last; i++) {
-            now.a.offset += counter[i] * strides[0][i];
-            now.b.offset += counter[i] * strides[1][i];
-            now.y.offset += counter[i] * strides[2][i];
+            now.a.offset += counter[i] * t->strides[0][i];
+            now.b.offset += counter[i] * t->strides[1][i];
+            now.y.offset += counter[i] * t->strides[2][i];
         }
         s = kni_gpu_multiply(g, &now);
-        for (int i = last - 1; i >= 0 && ++counter[i] == dims[i]; i--) counter[i] = 0;
+        for (int i = last - 1; i >= 0 && ++counter[i] == t->dims[i]; i--) counter[i] = 0;
     }
     return s;
+}
+
+static bool prefers_ours(const kni_gpu *g, const kni_gpu_product *p, const batch *t)
+{
+    if (p->way.by != KNI_GPU_BY_ANY) return p->way.by == KNI_GPU_BY_KERNEL;
+    return kni_gpu_prefers_kernel(g, p->dtype, p->m, p->n, p->k, kni_count_dims(t->rank, t->dims));
+}
+
+/* A product over all of a batch: in one call where its axes merge or the kernel of ours is the better one, which has axes enough. */
+static kn_status multiply_batch(kni_gpu *g, kni_gpu_product *p, batch *t)
+{
+    if ((t->rank < 2 || prefers_ours(g, p, t)) && take_outer(p, t)) return kni_gpu_multiply(g, p);
+    return through_batch(g, p, t);
+}
+
+/* Whether so many calls of a library cost more than copies of the operands, with which there would be one. */
+static bool calls_cost_more(const kni_gpu *g, const kni_gpu_product *p, const batch *t, const kni_tensor *a,
+                            const kni_tensor *b)
+{
+    const double bytes_of_a_call = 4 << 20; /* that a copy moves in the time of a small call */
+    int64_t longest = 1;
+    if (t->rank < 2 || prefers_ours(g, p, t)) return false;
+    for (int i = 0; i < t->rank; i++)
+        if (t->dims[i] > longest) longest = t->dims[i];
+    const double calls = (double)kni_count_dims(t->rank, t->dims) / (double)longest;
+    double bytes = 0;
+    if (!kni_gpu_contiguous(a)) bytes += (double)kni_count(&a->type) * (double)kni_gpu_element_bytes(a);
+    if (!kni_gpu_contiguous(b)) bytes += (double)kni_count(&b->type) * (double)kni_gpu_element_bytes(b);
+    return bytes > 0 && (calls - 1) * bytes_of_a_call > bytes;
 }
 
 kni_gpu_sizes kni_gpu_sizes_of_matmul(const kn_record *r)
@@ -77,38 +165,52 @@ kni_gpu_sizes kni_gpu_sizes_of_matmul(const kn_record *r)
     return s;
 }
 
+/* The product of two operands and the batch around it. */
+static void lay_out(const kn_record *r, const operand *left, const operand *right, const kni_gpu_way *way,
+                    int rank, kni_gpu_product *p, batch *t)
+{
+    const kni_tensor *a = kni_in(r, 0), *b = kni_in(r, 1), *y = kni_out(r, 0);
+    *p = (kni_gpu_product){.dtype = a->type.dtype,
+                           .m = a->type.rank > 1 ? a->type.dims[a->type.rank - 2] : 1,
+                           .n = b->type.rank > 1 ? b->type.dims[b->type.rank - 1] : 1,
+                           .k = a->type.dims[a->type.rank - 1],
+                           .batch = 1,
+                           .a = left->matrix,
+                           .b = right->matrix,
+                           .y = {.block = way->tail ? NULL : kni_gpu_block_of(y->storage)},
+                           .way = *way};
+    p->y.row = p->n;
+    int64_t step = p->m * p->n;
+    for (int i = rank - 1; i >= 0; i--) {
+        t->dims[i] = y->type.dims[i];
+        t->strides[0][i] = left->steps[i];
+        t->strides[1][i] = right->steps[i];
+        t->strides[2][i] = step;
+        step *= t->dims[i];
+    }
+    t->rank = rank ? kni_collapse(rank, t->dims, 3, t->strides) : 0;
+    t->rank = merge_rows(p, t->rank, t->dims, t->strides);
+}
+
 kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r, const kni_gpu_way *way)
 {
     kni_tensor *a = kni_in(r, 0), *b = kni_in(r, 1), *y = kni_out(r, 0);
     int rank_a = a->type.rank > 2 ? a->type.rank - 2 : 0, rank_b = b->type.rank > 2 ? b->type.rank - 2 : 0;
     int rank = rank_a > rank_b ? rank_a : rank_b;
     operand left = {.made = NULL}, right = {.made = NULL};
-    int64_t dims[KN_MAX_RANK], strides[3][KN_MAX_RANK], step;
     kn_status s = start(g, &left, a, true, rank);
     if (s == KN_OK) s = start(g, &right, b, false, rank);
     if (s == KN_OK && !way->tail) s = kni_gpu_allocate(g, y);
     if (s == KN_OK) {
-        kni_gpu_product p = {.dtype = a->type.dtype,
-                             .m = a->type.rank > 1 ? a->type.dims[a->type.rank - 2] : 1,
-                             .n = b->type.rank > 1 ? b->type.dims[b->type.rank - 1] : 1,
-                             .k = a->type.dims[a->type.rank - 1],
-                             .batch = 1,
-                             .a = left.matrix,
-                             .b = right.matrix,
-                             .y = {.block = way->tail ? NULL : kni_gpu_block_of(y->storage)},
-                             .way = *way};
-        p.y.row = p.n;
-        step = p.m * p.n;
-        for (int i = rank - 1; i >= 0; i--) {
-            dims[i] = y->type.dims[i];
-            strides[0][i] = left.steps[i];
-            strides[1][i] = right.steps[i];
-            strides[2][i] = step;
-            step *= dims[i];
+        kni_gpu_product p;
+        batch t;
+        lay_out(r, &left, &right, way, rank, &p, &t);
+        if (calls_cost_more(g, &p, &t, a, b)) {
+            s = straighten(g, &left, a, true, rank);
+            if (s == KN_OK) s = straighten(g, &right, b, false, rank);
+            lay_out(r, &left, &right, way, rank, &p, &t);
         }
-        if (rank) rank = kni_collapse(rank, dims, 3, strides);
-        rank = merge_rows(&p, rank, dims, strides);
-        s = through_batch(g, &p, rank, dims, strides);
+        if (s == KN_OK) s = multiply_batch(g, &p, &t);
     }
     if (s == KN_OK && !way->tail) kni_gpu_finish(g, r, -1);
     if (left.made) kni_gpu_give(left.made);

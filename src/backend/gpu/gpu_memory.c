@@ -109,7 +109,7 @@ static kni_gpu_block *too_large(const kni_gpu *g, size_t bytes)
 kn_status kni_gpu_make_room(kni_gpu *g)
 {
     kn_status s = kni_gpu_usable(g);
-    if (s == KN_OK && !g->ending) s = kni_gpu_flush(g);
+    if (s == KN_OK && !g->ending) s = kni_gpu_flush(g, KNI_GPU_WHY_MEMORY);
     if (s == KN_OK) s = kni_gpu_checked(g, g->driver->sync(g->driver));
     if (s) return s;
     kni_gpu_recordings_free(g);
@@ -123,7 +123,7 @@ kn_status kni_gpu_make_room(kni_gpu *g)
 static void *allocate_again(kni_gpu *g, size_t room, bool *lost)
 {
     void *memory = NULL;
-    *lost = kni_gpu_flush(g) || kni_gpu_checked(g, g->driver->sync(g->driver));
+    *lost = kni_gpu_flush(g, KNI_GPU_WHY_MEMORY) || kni_gpu_checked(g, g->driver->sync(g->driver));
     while (!*lost) {
         kni_gpu_trim(g);
         memory = allocate(g, room);
@@ -172,6 +172,7 @@ static void begin(kni_gpu *g, kni_gpu_block *b)
 {
     b->faults = 0;
     b->epoch = g->epoch;
+    b->born = ++g->births;
     b->error = KN_NONE;
     b->companion = NULL;
     link_live(g, b);
@@ -220,6 +221,8 @@ void kni_gpu_release_block(kni_gpu_block *b)
         return;
     }
     kni_gpu_block **list = &g->free_blocks[b->uploaded][b->class_number];
+    /* Several values of one size that each step brings along find the places of the step before, whichever of them ended first. */
+    while (b->uploaded && *list && (*list)->memory < b->memory) list = &(*list)->next;
     b->next = *list;
     *list = b;
     g->bytes_cached += (int64_t)b->bytes;
@@ -292,7 +295,7 @@ kn_status kni_gpu_operand(kni_gpu *g, const kni_tensor *x, kni_gpu_block **block
     size_t bytes = kni_gpu_element_bytes(x);
     *made = *block = kni_gpu_take(g, bytes);
     if (!*made) return kni_latest_code();
-    kn_status s = kni_gpu_flush(g);
+    kn_status s = kni_gpu_flush(g, KNI_GPU_WHY_NUMBER);
     if (s) return s;
     return kni_gpu_checked(g, g->driver->upload(g->driver, (*made)->memory, 0, x->inline_value.bytes, bytes));
 }
@@ -304,7 +307,7 @@ kn_status kni_gpu_write(kn_backend *backend, uint32_t id, const void *data)
     kni_gpu *g = kni_gpu_of(backend);
     kni_tensor *x = kni_slot(id);
     kni_gpu_enter(g);
-    kn_status s = data ? kni_gpu_flush(g) : KN_OK;
+    kn_status s = data ? kni_gpu_flush(g, KNI_GPU_WHY_UPLOAD) : KN_OK;
     g->uploading = data != NULL;
     if (s == KN_OK) s = kni_gpu_allocate(g, x);
     g->uploading = false;
@@ -336,7 +339,7 @@ static kn_status read_locked(kni_gpu *g, kni_tensor *x, void *buffer)
     kni_gpu_block *copy = NULL;
     size_t bytes = (size_t)bytes_of(x), element = kni_gpu_element_bytes(x);
     kn_status s = kni_gpu_usable(g);
-    if (s == KN_OK) s = kni_gpu_flush(g);
+    if (s == KN_OK) s = kni_gpu_flush(g, KNI_GPU_WHY_READ);
     if (s == KN_OK) s = kni_gpu_faults_of(g, x, &faults);
     if (s == KN_OK && faults) {
         /* A fault may be another's; cells that could not be read are everybody's. */

@@ -9,7 +9,11 @@ static const struct {
 } entries[] = {
     {&kni_op_attention, kni_gpu_run_attention},
     {&kni_op_attention_grad, kni_gpu_run_attention_grad},
+    {&kni_op_dropout_attention, kni_gpu_run_attention},
+    {&kni_op_dropout_attention_grad, kni_gpu_run_attention_grad},
     {&kni_op_update_slice, kni_gpu_run_update_slice},
+    {&kni_op_update_at, kni_gpu_run_update_at},
+    {&kni_op_attention_at, kni_gpu_run_attention_at},
     {&kni_op_concat, kni_gpu_run_concat},
     {&kni_op_embedding, kni_gpu_run_embedding},
     {&kni_op_embedding_grad, kni_gpu_run_embedding_grad},

@@ -4,13 +4,22 @@
 #include "core/reproducible.h"
 #include <string.h>
 
+static void spoil(kni_gpu_recording *r, kni_gpu_why why)
+{
+    if (!r->spoiled) {
+        r->why = why;
+        r->why_step = r->run->step;
+    }
+    r->spoiled = true;
+}
+
 /* ---- lists */
 
 static void *append(kni_gpu_recording *r, kni_gpu_list *l, uint32_t n, size_t size)
 {
     void *items = kni_grow(l->items, &l->room, l->n + n, size);
     if (!items) {
-        r->spoiled |= n > 0;
+        if (n) spoil(r, KNI_GPU_WHY_HOST_MEMORY);
         return NULL;
     }
     l->items = items;
@@ -120,7 +129,8 @@ static void note_inputs(kni_gpu_recording *r, const kni_plan_run *run)
         kni_gpu_input *in = &r->inputs[i];
         memset(in, 0, sizeof *in);
         if (!x->storage) continue;
-        if (kni_storage_flags(x->storage) & (KNI_STORAGE_PENDING | KNI_STORAGE_FAILED)) r->spoiled = true;
+        if (kni_storage_flags(x->storage) & (KNI_STORAGE_PENDING | KNI_STORAGE_FAILED))
+            spoil(r, KNI_GPU_WHY_FAILED);
         kni_gpu_block *b = kni_gpu_block_of(x->storage);
         if (!b) continue;
         in->block = b;
@@ -221,9 +231,9 @@ void kni_gpu_recording_cell(kni_gpu *g, const kn_record *record, int cell)
 
 uint32_t kni_gpu_recording_mark(const kni_gpu *g) { return g->recording ? g->recording->launches.n : 0; }
 
-void kni_gpu_recording_spoil(kni_gpu *g)
+void kni_gpu_recording_spoil(kni_gpu *g, kni_gpu_why why)
 {
-    if (g->recording) g->recording->spoiled = true;
+    if (g->recording) spoil(g->recording, why);
 }
 
 void kni_gpu_recording_unit(kni_gpu *g, const kn_record *record, uint32_t mark, bool scheduled)
@@ -239,7 +249,7 @@ void kni_gpu_recording_unit(kni_gpu *g, const kn_record *record, uint32_t mark, 
     void *numbers = append(r, &r->numbers, bytes, 1);
     if (!unit || !numbers) return;
     /* A record of nobody's, as the copy of a result that does not lie well, has no numbers that change. */
-    if (record && place < 0) r->spoiled = true;
+    if (record && place < 0) spoil(r, KNI_GPU_WHY_NUMBERS);
     *unit = (kni_gpu_unit){r->run->step, place, r->numbers.n - bytes, bytes, mark, 0};
     if (scheduled) unit->n_launches = r->launches.n - mark;
     kni_gpu_numbers_copy(records, record ? 1 : group->n_records, numbers);
@@ -256,16 +266,26 @@ void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_lau
     if (copy && params) memcpy(copy, params, k->param_bytes);
 }
 
-void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k)
+static void give_sources(kni_gpu *g, const kni_sched_source *sources, uint32_t n, bool lack)
 {
     kni_gpu_recording *r = g->recording;
     if (!r || r->spoiled || !r->launches.n) return;
     kni_gpu_launched *l = (kni_gpu_launched *)r->launches.items + r->launches.n - 1;
     l->source = r->sources.n;
-    l->n_sources = k->n_sources;
-    l->sources_lack = k->sources_lack;
-    kni_sched_source *copy = l->n_sources ? append(r, &r->sources, l->n_sources, sizeof *copy) : NULL;
-    if (copy) memcpy(copy, k->sources, l->n_sources * sizeof *copy);
+    l->n_sources = n;
+    l->sources_lack = lack;
+    kni_sched_source *copy = n ? append(r, &r->sources, n, sizeof *copy) : NULL;
+    if (copy) memcpy(copy, sources, n * sizeof *copy);
+}
+
+void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k)
+{
+    give_sources(g, k->sources, k->n_sources, k->sources_lack);
+}
+
+void kni_gpu_recording_numbers(kni_gpu *g, const kni_sched_source *sources, uint32_t n)
+{
+    give_sources(g, sources, n, false);
 }
 
 bool kni_gpu_may_overwrite(kni_gpu *g, const kni_storage *x)
@@ -315,10 +335,11 @@ static void abandon(kni_gpu *g, kni_gpu_recording *r)
     destroy(r);
 }
 
-kn_status kni_gpu_flush_recording(kni_gpu *g)
+kn_status kni_gpu_flush_recording(kni_gpu *g, kni_gpu_why why)
 {
     kni_gpu_recording *r = g->recording;
     kni_gpu_plan *plan = r->plan;
+    kni_gpu_plan_tell(plan, r->run, why, NULL);
     kni_recording *work = end_and_run(g);
     plan->lost = !work;
     if (work) g->driver->record_free(g->driver, work);
@@ -330,37 +351,37 @@ void kni_gpu_flush_foreign(kni_gpu *g)
 {
     if (g->recording && g->recording->thread != kni_thread_self()->id) {
         kni_gpu_plan *plan = g->recording->plan;
-        (void)kni_gpu_flush_recording(g);
+        (void)kni_gpu_flush_recording(g, KNI_GPU_WHY_THREAD);
         plan->unfit = plan->lost; /* a coincidence: it may be tried again, as often as others */
         plan->made++;
     }
 }
 
-/* Where the results are: in memory of the recording, or over an input. False: somewhere that cannot be found again. */
-static bool find_results(kni_gpu *g, kni_gpu_recording *r)
+/* Where the results are: in memory of the recording, or over an input; else why they cannot be found again. */
+static kni_gpu_why find_results(kni_gpu *g, kni_gpu_recording *r, const kni_tensor **about)
 {
     for (int32_t i = 0; i < r->n_results; i++) {
-        const kni_tensor *y = kni_slot(r->run->results[i]);
+        const kni_tensor *y = *about = kni_slot(r->run->results[i]);
         kni_gpu_result *result = &r->results[i];
-        if (!y->storage || kni_storage_flags(y->storage) & KNI_STORAGE_FAILED) return false;
+        if (!y->storage || kni_storage_flags(y->storage) & KNI_STORAGE_FAILED) return KNI_GPU_WHY_FAILED;
         kni_gpu_block *b = kni_gpu_block_of(y->storage);
-        if (!b || b->error.bits) return false;
+        if (!b || b->error.bits) return KNI_GPU_WHY_FAILED;
         *result = (kni_gpu_result){.input = -1};
         result->cells = (b->epoch == g->epoch ? b->faults : 0) & r->cells;
         if (b->recording == r) {
             result->block = b;
             result->beside = b->companion && b->companion->recording == r ? b->companion : NULL;
             result->beside_key = b->companion_key;
-            if (b->companion && !result->beside) return false;
+            if (b->companion && !result->beside) return KNI_GPU_WHY_RESULT;
             for (int32_t k = 0; k < i; k++)
-                if (r->results[k].block == b) return false;
+                if (r->results[k].block == b) return KNI_GPU_WHY_SHARED_RESULT;
             continue;
         }
         for (int32_t k = 0; k < r->n_inputs; k++)
             if (r->inputs[k].block == b) result->input = k;
-        if (result->input < 0) return false;
+        if (result->input < 0) return KNI_GPU_WHY_RESULT;
     }
-    return true;
+    return KNI_GPU_WHY_NOTHING;
 }
 
 /* Makes room for it among those that are there, the oldest of which go first. */
@@ -384,7 +405,7 @@ static void keep(kni_gpu *g, kni_gpu_recording *r)
     link_recording(g, r);
 }
 
-kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run)
+static kn_status end_plan(kni_gpu *g, const kni_plan_run *run)
 {
     kni_gpu_plan *plan = *run->cache;
     kni_gpu_recording *r = g->recording;
@@ -396,16 +417,29 @@ kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run)
     }
     r->work = end_and_run(g);
     if (!r->work) {
+        kni_gpu_plan_tell(plan, run, KNI_GPU_WHY_DRIVER, NULL);
         abandon(g, r);
         return kni_latest_code();
     }
-    if (!r->spoiled && find_results(g, r) && has_room(g, r)) {
+    const kni_tensor *about = NULL;
+    kni_gpu_why why = r->spoiled ? r->why : find_results(g, r, &about);
+    if (!why && !has_room(g, r)) why = KNI_GPU_WHY_ROOM;
+    if (!why) {
         keep(g, r);
         return KN_OK;
     }
+    kni_gpu_plan_tell(plan, run, why, why == KNI_GPU_WHY_ROOM ? NULL : about);
     g->driver->record_free(g->driver, r->work);
     abandon(g, r);
     return KN_OK;
+}
+
+kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run)
+{
+    kni_gpu_plan *plan = *run->cache;
+    kn_status s = end_plan(g, run);
+    if (plan) kni_gpu_moving_end(plan, true);
+    return s;
 }
 
 /* ---- plans */
@@ -422,6 +456,7 @@ static void forget_plan(void *cached)
         if (plan->next) plan->next->previous = plan->previous;
         kni_gpu_unlock(g);
     }
+    if (plan->places) kni_free(plan->places, (size_t)(plan->n_places + 1) * sizeof *plan->places);
     kni_free(plan, sizeof *plan);
 }
 
@@ -450,10 +485,17 @@ static bool worth_recording(const kni_gpu_plan *plan)
 
 kn_status kni_gpu_plan_begin(kni_gpu *g, const kni_plan_run *run)
 {
-    if (!g->driver->record_begin || run->runs < KNI_GPU_RUNS_BEFORE || g->recording)
+    if (!g->driver->record_begin || run->runs < KNI_GPU_RUNS_BEFORE - 1 || g->recording)
         return KN_ERROR_UNSUPPORTED;
     kni_gpu_plan *plan = plan_of(g, run);
-    if (!plan || !worth_recording(plan)) return KN_ERROR_UNSUPPORTED;
+    if (!plan) return KN_ERROR_UNSUPPORTED;
+    int32_t moved[KNI_GPU_MOVING], n_moved;
+    kni_gpu_moving_note(plan, run, moved, &n_moved);
+    if (run->runs < KNI_GPU_RUNS_BEFORE) return KN_ERROR_UNSUPPORTED;
+    if (!worth_recording(plan)) {
+        if (!plan->unfit) kni_gpu_plan_tell(plan, run, KNI_GPU_WHY_GIVEN_UP, NULL);
+        return KN_ERROR_UNSUPPORTED;
+    }
     /* What waits for the device cannot be done later. */
     if (__builtin_popcountll(g->cells_waiting | g->cells_reserved) > KNI_GPU_CELLS - 16)
         (void)kni_gpu_settle_faults(g);
@@ -465,13 +507,17 @@ kn_status kni_gpu_plan_begin(kni_gpu *g, const kni_plan_run *run)
     }
     kni_gpu_recording *r = new_recording(g, plan, run);
     if (!r) return KN_ERROR_UNSUPPORTED;
-    kn_status s = kni_gpu_checked(g, g->driver->record_begin(g->driver));
+    bool good = kni_gpu_moving_begin(g, r, run, moved, n_moved);
+    kn_status s = good ? kni_gpu_checked(g, g->driver->record_begin(g->driver)) : KN_ERROR_UNSUPPORTED;
     if (s) {
-        plan->unfit = true;
+        kni_gpu_moving_end(plan, false);
+        plan->unfit = good;
+        kni_gpu_plan_tell(plan, run, KNI_GPU_WHY_DRIVER, NULL);
         destroy(r);
         return s;
     }
     g->recording = r;
+    kni_gpu_moving_adopt(g, r);
     return KN_OK;
 }
 

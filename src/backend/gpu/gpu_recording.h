@@ -6,9 +6,10 @@
 #include "backend/gpu/gpu.h"
 
 enum {
-    KNI_GPU_RUNS_BEFORE = 2,    /* a plan that runs for the third time is likely to run often */
-    KNI_GPU_RECORDINGS = 4,     /* of one plan, for as many sets of addresses */
-    KNI_GPU_RECORDED_CELLS = 32 /* that all recordings may have */
+    KNI_GPU_RUNS_BEFORE = 2,     /* a plan that runs for the third time is likely to run often */
+    KNI_GPU_RECORDINGS = 4,      /* of one plan, for as many sets of addresses */
+    KNI_GPU_RECORDED_CELLS = 32, /* that all recordings may have */
+    KNI_GPU_MOVING = 16          /* inputs of a recording that may lie somewhere else in each run */
 };
 
 /* A slot from outside, when the recording was made. */
@@ -17,8 +18,9 @@ typedef struct kni_gpu_input {
     void *memory, *beside;
     uint64_t beside_key;
     int64_t offset;
-    bool writable; /* nobody else referred to it then */
-    bool written;  /* and something was written over it */
+    bool writable;      /* nobody else referred to it then */
+    bool written;       /* and something was written over it */
+    kni_gpu_block *own; /* of the recording: what moves is copied into it; NULL: it must lie where it was */
 } kni_gpu_input;
 
 /* What lives on after the plan. */
@@ -56,6 +58,11 @@ typedef struct kni_gpu_list {
     uint32_t n, room;
 } kni_gpu_list;
 
+typedef struct kni_gpu_spot {
+    void *memory; /* NULL: nowhere */
+    uint64_t born;
+} kni_gpu_spot;
+
 /* What a device keeps with a plan. */
 typedef struct kni_gpu_plan {
     kni_gpu *gpu; /* NULL once it is closed */
@@ -63,9 +70,16 @@ typedef struct kni_gpu_plan {
     kni_gpu_recording *recordings; /* the latest used first */
     int32_t n_recordings;
     int64_t made, replays;
-    int64_t largest; /* bytes of a recording so far */
-    bool unfit;      /* it cannot be recorded */
-    bool lost;       /* what ran of it until it was found out could not be run */
+    int64_t largest;             /* bytes of a recording so far */
+    bool unfit;                  /* it cannot be recorded */
+    bool lost;                   /* what ran of it until it was found out could not be run */
+    uint32_t told;               /* bit by kni_gpu_why: it was logged */
+    struct kni_gpu_spot *places; /* where the inputs of its latest run by steps were */
+    int32_t n_places, n_moving;
+    struct {
+        kni_storage *storage, *before;
+        uint32_t id;
+    } moving[KNI_GPU_MOVING]; /* copies of inputs that are read in place of them while it is recorded */
 } kni_gpu_plan;
 
 struct kni_gpu_recording {
@@ -91,6 +105,8 @@ struct kni_gpu_recording {
     const kni_plan_run *run;
     uint32_t thread;
     bool spoiled;            /* it will be run, but not kept */
+    kni_gpu_why why;         /* the first reason for that */
+    int32_t why_step;        /* and where it was found */
     kni_gpu_block *deferred; /* of others that were given back meanwhile: for the pool, later */
     kni_gpu_block *free_blocks[KNI_GPU_CLASSES];
 };
@@ -113,10 +129,29 @@ void kni_gpu_recording_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_lau
                               const void *params);
 /* Where the numbers of the launch just made, of a schedule, come from. */
 void kni_gpu_recording_sources(kni_gpu *g, const kni_sched_kernel *k);
+/* The same for a launch of one record that no schedule made; the sources are all that change. */
+void kni_gpu_recording_numbers(kni_gpu *g, const kni_sched_source *sources, uint32_t n);
 /* It will not be kept. */
-void kni_gpu_recording_spoil(kni_gpu *g);
+void kni_gpu_recording_spoil(kni_gpu *g, kni_gpu_why why);
+
+/* ---- inputs that move (gpu_moving.c) */
+/* Notes where the inputs are; moved[0 .. n - 1] are those that may be copied, and were elsewhere the last time or are results that came
+   back to where the last one was by chance. */
+void kni_gpu_moving_note(kni_gpu_plan *plan, const kni_plan_run *run, int32_t *moved, int32_t *n);
+/* Before the driver records: copies of these, which the plan reads then. False without memory. */
+bool kni_gpu_moving_begin(kni_gpu *g, kni_gpu_recording *r, const kni_plan_run *run, const int32_t *moved,
+                          int32_t n);
+/* When it records: the copies belong to the recording. */
+void kni_gpu_moving_adopt(kni_gpu *g, kni_gpu_recording *r);
+/* The copies go, after the plan ran or, begun false, before it does. */
+void kni_gpu_moving_end(kni_gpu_plan *plan, bool begun);
+/* Before a replay. */
+bool kni_gpu_moving_bring(kni_gpu *g, const kni_gpu_recording *r, const kni_plan_run *run);
 
 /* ---- plans */
+/* Logs why the plan is not replayed where KN_FUSION_LOG asks for it, each reason once; `about`: the tensor that is to blame, NULL:
+   the record that runs. */
+void kni_gpu_plan_tell(kni_gpu_plan *plan, const kni_plan_run *run, kni_gpu_why why, const kni_tensor *about);
 kn_status kni_gpu_plan_begin(kni_gpu *g, const kni_plan_run *run);
 kn_status kni_gpu_plan_end(kni_gpu *g, const kni_plan_run *run);
 /* KN_ERROR_UNSUPPORTED where no recording fits; nothing was done then. */

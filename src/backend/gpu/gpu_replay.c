@@ -6,15 +6,20 @@
 
 /* ---- whether a recording fits */
 
-static bool input_fits(const kni_gpu_input *in, const kni_tensor *x)
+static kni_gpu_why misfit_of(const kni_gpu_input *in, const kni_tensor *x)
 {
-    if (!x->storage || !in->memory) return !x->storage && !in->memory;
-    if (kni_storage_flags(x->storage) & (KNI_STORAGE_PENDING | KNI_STORAGE_FAILED)) return false;
+    if (!x->storage || !in->memory)
+        return !x->storage && !in->memory ? KNI_GPU_WHY_NOTHING : KNI_GPU_WHY_INPUT;
+    if (kni_storage_flags(x->storage) & (KNI_STORAGE_PENDING | KNI_STORAGE_FAILED)) return KNI_GPU_WHY_FAILED;
     const kni_gpu_block *b = kni_gpu_block_of(x->storage);
-    if (!b || b->memory != in->memory || x->offset != in->offset || b->error.bits) return false;
+    if (!b || b->error.bits) return KNI_GPU_WHY_FAILED;
+    if (in->own)
+        return b->bytes == in->own->bytes && !x->offset && !b->companion ? KNI_GPU_WHY_NOTHING
+                                                                         : KNI_GPU_WHY_INPUT;
+    if (b->memory != in->memory || x->offset != in->offset) return KNI_GPU_WHY_INPUT;
     const void *beside = b->companion ? b->companion->memory : NULL;
-    if (beside != in->beside || (beside && b->companion_key != in->beside_key)) return false;
-    return !in->written || kni_storage_writable(x->storage);
+    if (beside != in->beside || (beside && b->companion_key != in->beside_key)) return KNI_GPU_WHY_INPUT;
+    return in->written && !kni_storage_writable(x->storage) ? KNI_GPU_WHY_WRITTEN : KNI_GPU_WHY_NOTHING;
 }
 
 /* A block in use holds a result of an earlier run that somebody still needs. Small ones can be moved elsewhere, as the losses
@@ -34,13 +39,18 @@ static bool can_move(const kni_gpu_recording *r)
     return held == r->live && bytes <= MOST_BYTES;
 }
 
-static bool fits(const kni_gpu_recording *r, const kni_plan_run *run)
+/* Why it cannot be replayed now, and which tensor is to blame. */
+static kni_gpu_why misfit(const kni_gpu_recording *r, const kni_plan_run *run, const kni_tensor **about)
 {
-    if ((r->live && !can_move(r)) || r->n_inputs != run->n_inputs || r->modes != kni_gpu_recording_modes())
-        return false;
-    for (int32_t i = 0; i < r->n_inputs; i++)
-        if (!input_fits(&r->inputs[i], kni_slot(run->inputs[i]))) return false;
-    return true;
+    *about = NULL;
+    if (r->n_inputs != run->n_inputs || r->modes != kni_gpu_recording_modes()) return KNI_GPU_WHY_MODES;
+    for (int32_t i = 0; i < r->n_inputs; i++) {
+        kni_gpu_why why = misfit_of(&r->inputs[i], kni_slot(run->inputs[i]));
+        *about = kni_slot(run->inputs[i]);
+        if (why) return why;
+    }
+    *about = NULL;
+    return r->live && !can_move(r) ? KNI_GPU_WHY_HELD : KNI_GPU_WHY_NOTHING;
 }
 
 /* ---- numbers */
@@ -229,12 +239,22 @@ kn_status kni_gpu_plan_replay(kni_gpu *g, const kni_plan_run *run)
     kni_gpu_plan *plan = *run->cache;
     if (!plan || g->recording || g->lost) return KN_ERROR_UNSUPPORTED;
     kni_gpu_recording *r = plan->recordings;
-    while (r && !(fits(r, run) && bind_numbers(r, run))) {
+    kni_gpu_why why = KNI_GPU_WHY_NOTHING, one;
+    const kni_tensor *about = NULL, *another;
+    while (r) {
+        one = misfit(r, run, &another);
+        if (!one && bind_numbers(r, run)) break;
+        if (!why) {
+            why = one ? one : KNI_GPU_WHY_NUMBERS;
+            about = another;
+        }
         kni_gpu_recording *next = r->next;
         if (r->spoiled) kni_gpu_recording_free(r);
         r = next;
     }
-    if (!r || (r->live && !move_all(g, r)) || !give_results(r, run)) return KN_ERROR_UNSUPPORTED;
+    if (!r && why) kni_gpu_plan_tell(plan, run, why, about);
+    if (!r || (r->live && !move_all(g, r)) || !kni_gpu_moving_bring(g, r, run) || !give_results(r, run))
+        return KN_ERROR_UNSUPPORTED;
     if (kni_gpu_checked(g, g->driver->replay(g->driver, r->work))) {
         take_back(run, r->n_results);
         kni_gpu_recording_free(r);

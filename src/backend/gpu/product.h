@@ -25,17 +25,22 @@ typedef struct kni_gpu_way {
     const kni_gpu_tail *tail; /* NULL: the product is the result; else it has no memory and by is not ANY */
 } kni_gpu_way;
 
-/* A matrix in device memory by strides in elements; step: from matrix to matrix of the batch, 0 repeats it. */
+/* A matrix in device memory by strides in elements; step: from matrix to matrix of the batch, 0 repeats it; outer: likewise along the
+   axes around the batch. */
+enum { KNI_GPU_OUTER = 3 };
 typedef struct kni_gpu_matrix {
     kni_gpu_block *block;
-    int64_t offset, row, column, step;
+    int64_t offset, row, column, step, outer[KNI_GPU_OUTER];
 } kni_gpu_matrix;
 
 /* y = a b + bias for each of `batch`; a m x k, b k x n. Columns of y are contiguous; the bias (block NULL: none) has an
-   element for each column. */
+   element for each column. Around the batch there may be axes of these sizes, outermost first, over which the matrices of y follow
+   each other by its step; our own kernel takes them, a library does not. */
 typedef struct kni_gpu_product {
     int dtype;
     int64_t m, n, k, batch;
+    int n_outer;
+    int64_t outer[KNI_GPU_OUTER];
     kni_gpu_matrix a, b, y,
         bias; /* y has no block where there is a tail: its places are the elements' numbers */
     kni_gpu_way way;
@@ -47,7 +52,7 @@ kn_status kni_gpu_multiply(kni_gpu *g, const kni_gpu_product *p);
 bool kni_gpu_prefers_kernel(const kni_gpu *g, int dtype, int64_t m, int64_t n, int64_t k, int64_t batch);
 
 /* ---- tails of our own kernels (gpu_tail.c) */
-enum { KNI_GPU_PRODUCT_BUFFERS = 4, KNI_GPU_PRODUCT_NUMBERS = 40 };
+enum { KNI_GPU_PRODUCT_BUFFERS = 5, KNI_GPU_PRODUCT_NUMBERS = 40 };
 /* A product's kernel: its key, its own buffers (the result first of what is written, left out where there is a tail) with
    the offsets of their first elements, and its numbers. */
 typedef struct kni_gpu_product_launch {
@@ -99,6 +104,9 @@ kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r);
 /* A part of a tensor replaced, and tensors joined (gpu_slice.c). */
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);
+/* At positions and for lengths that lie on the device (gpu_at.c). */
+kn_status kni_gpu_run_update_at(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_attention_at(kni_gpu *g, const kn_record *r);
 /* Rows of a table that indices name, taken, added to and updated (gpu_rows.c). */
 kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r);

@@ -14,6 +14,18 @@ static const char attention_text[] =
     "for (index d = 0; d < size; d++) dot += q[item * size + d] * k[(key_head * keys + j) * size + d];\nreal s = score_of(dot, scale, softcap);\n"
     "if (has_bias) s += bias[bias_at + j * bias_steps[3]];\nif (pass == 0) {\nif (s > highest || is_nan(s)) highest = s;\n} else if (s > -INF || is_nan(s)) {\n"
     "real p = exp(s - highest);\ntotal += p;\nfor (index d = 0; d < values; d++) y[item * values + d] += p * v[(key_head * keys + j) * values + d];\n}\n}\nif (total != 0)\n"
+    "for (index d = 0; d < values; d++) y[item * values + d] /= total;\n}\n\n\n\n"
+    "kernel attention_at(index item, in real q[], in real k[], in real v[], in index lengths[], in index mask[], in real bias[],\n"
+    "out real y[], index heads, index key_heads, index queries, index keys, index size, index values,\n"
+    "index each, index has_mask, index has_bias, index is_causal, uniform index mask_steps[4],\nuniform index bias_steps[4], real scale, real softcap)\n{\n"
+    "index i = item % queries, h = item / queries % heads, b = item / queries / heads;\nindex key_head = b * key_heads + h / (heads / key_heads);\n"
+    "index seen = lengths[each ? b : 0];\nif (seen > keys) seen = keys;\nif (is_causal) seen = seen - queries + i + 1;\n"
+    "index mask_at = b * mask_steps[0] + h * mask_steps[1] + i * mask_steps[2];\nindex bias_at = b * bias_steps[0] + h * bias_steps[1] + i * bias_steps[2];\n"
+    "real highest = -INF, total = 0;\nfor (index d = 0; d < values; d++) y[item * values + d] = 0;\nfor (index pass = 0; pass < 2; pass++)\nfor (index j = 0; j < seen; j++)\n"
+    "if (!has_mask || mask[mask_at + j * mask_steps[3]]) {\nreal dot = 0;\nfor (index d = 0; d < size; d++) dot += q[item * size + d] * k[(key_head * keys + j) * size + d];\n"
+    "real s = score_of(dot, scale, softcap);\nif (has_bias) s += bias[bias_at + j * bias_steps[3]];\nif (pass == 0) {\nif (s > highest || is_nan(s)) highest = s;\n"
+    "} else if (s > -INF || is_nan(s)) {\nreal p = exp(s - highest);\ntotal += p;\n"
+    "for (index d = 0; d < values; d++) y[item * values + d] += p * v[(key_head * keys + j) * values + d];\n}\n}\nif (total != 0)\n"
     "for (index d = 0; d < values; d++) y[item * values + d] /= total;\n}\n";
 
 static const char contraction_text[] =
@@ -291,7 +303,13 @@ static const char movement_text[] =
     "\n\n\nkernel update_slice(index item, in T x[], in T v[], out T y[], index rank, uniform index dims[8],\nuniform index start[8], uniform index step[8], uniform index size[8])\n"
     "{\nindex rest = item, place = 0, pace = 1, inside = 1;\nfor (index k = 0; k < rank; k++) {\nindex a = rank - 1 - k;\nindex at = rest % dims[a] - start[a];\n"
     "rest = rest / dims[a];\nindex j = at / step[a];\nif (j * step[a] != at || j < 0 || j >= size[a]) inside = 0;\nplace += j * pace;\npace *= size[a];\n}\n"
-    "y[item] = inside ? v[place] : x[item];\n}\n\n\nkernel window_grad(index item, in T x[], out T y[], index inner, index length, index windows, index size,\nindex step)\n{\n"
+    "y[item] = inside ? v[place] : x[item];\n}\n\n\nfunction index begin_at(index position, index length, index size)\n{\nif (position > length - size) return length - size;\n"
+    "return position < 0 ? 0 : position;\n}\n\n\nkernel slice_at(index item, in T x[], in index position[], out T y[], index length, index size, index inner, index per)\n{\n"
+    "index i = item % inner, j = item / inner % size, o = item / inner / size;\ny[item] = x[(o * length + begin_at(position[o / per], length, size) + j) * inner + i];\n}\n\n\n"
+    "kernel update_at(index item, in T x[], in T v[], in index position[], out T y[], index length, index size, index inner, index per)\n{\n"
+    "index i = item % inner, t = item / inner % length, o = item / inner / length;\nindex j = t - begin_at(position[o / per], length, size);\n"
+    "y[item] = j >= 0 && j < size ? v[(o * size + j) * inner + i] : x[item];\n}\n\n\n"
+    "kernel window_grad(index item, in T x[], out T y[], index inner, index length, index windows, index size,\nindex step)\n{\n"
     "index i = item % inner, t = item / inner % length, o = item / inner / length;\nT total = 0;\nfor (index k = t % step; k < size && k <= t; k += step) {\n"
     "index w = (t - k) / step;\nif (w < windows) total += x[((o * windows + w) * inner + i) * size + k];\n}\ny[item] = total;\n}\n\n\n"
     "function index pad_source(index t, index before, index length, index mode)\n{\nindex at = t - before;\nif (at >= 0 && at < length) return at;\n"
@@ -848,6 +866,7 @@ static const struct {
     {"adaptive_max_pool", window_text, "window.kn", sizeof window_text - 1},
     {"adaptive_max_pool_grad", window_text, "window.kn", sizeof window_text - 1},
     {"attention", attention_text, "attention.kn", sizeof attention_text - 1},
+    {"attention_at", attention_text, "attention.kn", sizeof attention_text - 1},
     {"avg_pool", window_text, "window.kn", sizeof window_text - 1},
     {"avg_pool_grad", window_text, "window.kn", sizeof window_text - 1},
     {"categorical", random_text, "random.kn", sizeof random_text - 1},
@@ -914,6 +933,7 @@ static const struct {
     {"scatter_nd", indexing_text, "indexing.kn", sizeof indexing_text - 1},
     {"search_sorted", sorting_text, "sorting.kn", sizeof sorting_text - 1},
     {"select_assign", indexing_text, "indexing.kn", sizeof indexing_text - 1},
+    {"slice_at", movement_text, "movement.kn", sizeof movement_text - 1},
     {"sort_lines", sorting_text, "sorting.kn", sizeof sorting_text - 1},
     {"sort_pick", sorting_text, "sorting.kn", sizeof sorting_text - 1},
     {"svd", linalg_text, "linalg.kn", sizeof linalg_text - 1},
@@ -921,6 +941,7 @@ static const struct {
     {"triangular_solve", linalg_text, "linalg.kn", sizeof linalg_text - 1},
     {"unfold4d", window_text, "window.kn", sizeof window_text - 1},
     {"unique_all", sorting_text, "sorting.kn", sizeof sorting_text - 1},
+    {"update_at", movement_text, "movement.kn", sizeof movement_text - 1},
     {"update_slice", movement_text, "movement.kn", sizeof movement_text - 1},
     {"weigh_bins", sorting_text, "sorting.kn", sizeof sorting_text - 1},
     {"window_grad", movement_text, "movement.kn", sizeof movement_text - 1},

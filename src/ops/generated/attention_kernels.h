@@ -5,5 +5,6 @@
 #include "ops/kernel.h"
 
 extern const kni_kernel kni_kernel_attention;
+extern const kni_kernel kni_kernel_attention_at;
 
 #endif

@@ -379,8 +379,8 @@ def random_ones(g):
     g.add("rrelu", [g.values(0, 3)], attrs={"low": 0.1, "high": 0.3, "training": 1}, expect=lambda x: x, large=False, name="empty")
     g.error("rrelu", [x], attrs={"low": 0.3, "high": 0.1, "training": 1}, status="argument", text="low <= high")
     q, k, v = g.values(2, 4, 5, 3), g.values(2, 2, 7, 3), g.values(2, 2, 7, 6)
-    # Dropping everything leaves zeros; what a seed drops is in tests/unit/test_attention_dropout.c.
-    g.add("attention_dropout", [q, k, v, g.none(), g.none()], attrs={"dropout": 1.0}, dtypes=FLOATS, large=False, name="all", covers=["dropout"],
+    # Dropping everything leaves zeros; what a seed drops is in tests/unit/test_drawn.c.
+    g.add("attention_dropout", [q, k, v, g.none(), g.none()], attrs={"dropout": 1.0}, dtypes=FLOATS, large=False, name="all", covers=["dropout_attention"],
           expect=lambda q, k, v, _, __: q.new_zeros(2, 4, 5, 6))
     g.error("attention_dropout", [q, k, v, g.none(), g.none()], attrs={"dropout": 1.5}, status="argument", text="probability")
     g.error("attention_dropout", [q, g.values(2, 2, 7, 4), v, g.none(), g.none()], attrs={"dropout": 0.5}, status="shape", text="inner sizes differ")

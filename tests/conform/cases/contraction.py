@@ -3,6 +3,8 @@ import torch
 import torch.nn.functional as F
 from conform import FLOATS, NUMBERS
 
+from cases import functional
+
 WIDE = ["f64", "f32"]
 
 
@@ -336,7 +338,16 @@ def deform_cases(g):
             status="shape", text="channels differ")
 
 
-def attend(q, k, v, mask=None, bias=None, scale=0.0, softcap=0.0, is_causal=0):
+def kept_weights(shape, dropout, key, counter):
+    """Which weights remain, and what they are multiplied by: element e draws word e mod 4 of block e / 4 by a key of its own."""
+    low, high = functional.philox(key, counter)[:2]
+    count = torch.Size(shape).numel()
+    draws = [word for block in range((count + 3) // 4) for word in functional.philox(low | high << 32, block)][:count]
+    kept = torch.tensor(draws, dtype=torch.int64).reshape(shape) >= int(dropout * 2**32)
+    return kept.double() * (1 / (1 - dropout) if dropout < 1 else 0.0)
+
+
+def attend(q, k, v, mask=None, bias=None, scale=0.0, softcap=0.0, is_causal=0, dropout=0.0, key=0, counter=0, wants_bias=0):
     shared = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
     s = q @ k.transpose(-2, -1) * (scale or q.shape[-1] ** -0.5)
@@ -351,7 +362,10 @@ def attend(q, k, v, mask=None, bias=None, scale=0.0, softcap=0.0, is_causal=0):
     if s.shape[-1] == 0:
         return s @ v
     blind = s.max(-1, keepdim=True).values == -torch.inf
-    return torch.softmax(s.masked_fill(blind, 0), -1).masked_fill(blind, 0) @ v
+    weights = torch.softmax(s.masked_fill(blind, 0), -1).masked_fill(blind, 0)
+    if dropout:
+        weights = weights * kept_weights(weights.shape, dropout, key, counter)
+    return weights @ v
 
 
 # What fused kernels of GPUs take: heads of 64 and 128 elements in 16 bits, shared key heads, sizes past their tiles and no
@@ -376,6 +390,39 @@ def fused_attention_cases(g, grads):
               expect=lambda q, k, v, dy, m, b, a=attrs: grads(q, k, v, dy, m, b, **a))
 
 
+def tiled_attention_cases(g, grads):
+    """Gradients of biases that are shared along each axis, alone and with what else there is."""
+    q, k, v, dy = g.values(2, 4, 5, 3), g.values(2, 2, 7, 3), g.values(2, 2, 7, 6), g.values(2, 4, 5, 6)
+    for mask, bias, attrs in [(g.none(), g.values(2, 4, 5, 7), {}), (g.none(), g.values(1, 4, 5, 7), {"is_causal": 1}),
+                              (g.bools(2, 1, 1, 7), g.values(2, 1, 5, 7), {}), (g.none(), g.values(5, 7), {"softcap": 1.5}),
+                              (g.bools(5, 7), g.values(4, 1, 7), {"scale": 1.0}), (g.none(), g.values(4, 5, 1), {}),
+                              (g.none(), g.values(1), {"is_causal": 1})]:
+        attrs = {**attrs, "wants_bias": 1}
+        # What is added to all scores of a row cancels out: its gradient is the rest of sums that are 0.
+        rows = bias.shape[-1] == 1
+        g.add("attention_grad", [q, k, v, dy, mask, bias], attrs=attrs, dtypes=FLOATS, large=False, name="bias",
+              tolerance=(64, 16) if rows else None, why="terms that cancel" if rows else None,
+              expect=lambda q, k, v, dy, m, b, a=attrs: grads(q, k, v, dy, m, b, **a))
+
+
+def dropout_attention_cases(g, grads):
+    q, k, v, dy = g.values(2, 4, 5, 3), g.values(2, 2, 7, 3), g.values(2, 2, 7, 6), g.values(2, 4, 5, 6)
+    big = [(2, 4, 70, 24), (2, 2, 75, 24), (2, 2, 75, 20)]
+    for mask, bias, attrs in [(g.none(), g.none(), {"dropout": 0.25, "key": 5, "counter": 7}),
+                              (g.bools(2, 1, 1, 7), g.none(), {"dropout": 0.5, "key": -2, "counter": 2**40 + 3}),
+                              (g.none(), g.values(4, 5, 7), {"dropout": 0.1, "key": 3, "counter": 1, "is_causal": 1}),
+                              (g.none(), g.none(), {"dropout": 1.0, "key": 1, "counter": 1})]:
+        large = False if mask.shape or bias.shape else big + [(), ()]
+        g.add("dropout_attention", [q, k, v, mask, bias], attrs=attrs, dtypes=FLOATS, large=large, grad=True,
+              second="the gradient of dropout_attention_grad is an error that says so",
+              expect=lambda q, k, v, m, b, a=attrs: attend(q, k, v, m, b, **a))
+        wants = {**attrs, "wants_bias": 1} if bias.shape else attrs
+        large = False if mask.shape or bias.shape else big + [(2, 4, 70, 20), (), ()]
+        g.add("dropout_attention_grad", [q, k, v, dy, mask, bias], attrs=wants, dtypes=FLOATS, large=large,
+              expect=lambda q, k, v, dy, m, b, a=wants: grads(q, k, v, dy, m, b, **a))
+    g.error("dropout_attention", [q, k, v, g.none(), g.none()], attrs={"dropout": 1.5}, status="argument", text="probability")
+
+
 def attention_cases(g):
     q, k, v = g.values(2, 4, 5, 3), g.values(2, 2, 7, 3), g.values(2, 2, 7, 6)
     big = [(2, 4, 130, 24), (2, 2, 150, 24), (2, 2, 150, 20)]
@@ -398,6 +445,9 @@ def attention_cases(g):
 
     def grads(q, k, v, dy, m, b, **a):
         leaves = [q.detach().requires_grad_(), k.detach().requires_grad_(), v.detach().requires_grad_()]
+        if a.get("wants_bias"):
+            b = b.detach().requires_grad_()
+            return tuple(torch.autograd.grad(attend(*leaves, m, b, **a), leaves + [b], dy))
         y = attend(*leaves, m, b, **a)
         return tuple(torch.autograd.grad(y, leaves, dy)) + (torch.zeros(0, dtype=q.dtype),)
 
@@ -408,6 +458,8 @@ def attention_cases(g):
         g.add("attention_grad", [q, k, v, dy, mask, bias], attrs=attrs, dtypes=FLOATS, large=large,
               expect=lambda q, k, v, dy, m, b, a=attrs: grads(q, k, v, dy, m, b, **a))
     fused_attention_cases(g, grads)
+    tiled_attention_cases(g, grads)
+    dropout_attention_cases(g, grads)
     g.error("attention", [q, g.values(2, 2, 7, 4), v, g.none(), g.none()], status="shape", text="inner sizes differ")
     g.error("attention", [q, g.values(2, 3, 7, 3), g.values(2, 3, 7, 6), g.none(), g.none()], status="shape", text="multiple")
     g.error("attention", [q, k, v, g.values(5, 7), g.none()], status="dtype", text="must be bool")

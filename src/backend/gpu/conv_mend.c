@@ -1,0 +1,80 @@
+/* What a library made of padding. It multiplies padding as zeros, so that a weight that is not finite becomes NaN where our own sums
+   leave the term out. Where all weights of a channel are finite nothing can have gone wrong, so the weights are looked at, which are
+   few, and images only where that finds something. The gradient of the weight is looked at itself, being as small. */
+#include "backend/gpu/conv_tiled.h"
+
+static kni_ir_id word(kni_tiled *t, const char *name, kni_ir_id x, kni_ir_id y)
+{
+    return kni_ir_word(t->b, name, x, y);
+}
+
+typedef struct channel {
+    kni_ir_id row, group, local; /* of the channel; of this invocation */
+} channel;
+
+/* A loop over `count` places, dealt out to the invocations of the workgroup. */
+static kni_ir_id begin_dealt(kni_tiled *t, const channel *c, kni_ir_id count)
+{
+    return kni_ir_for(t->b, c->local, count, kni_ir_whole(t->b, t->index, KNI_CONV_MENDERS));
+}
+
+static bool is_weight(const kni_tiled *t) { return ((const kni_conv *)t)->what == KNI_CONV_WEIGHT; }
+
+/* Whether one of the weights that the channel's results are made with is not finite; or a gradient of them NaN. */
+static kni_ir_id is_suspect(kni_tiled *t, const channel *c)
+{
+    kni_ir_builder *b = t->b;
+    kni_ir_id none = kni_ir_real(b, KN_F32, 0), inside, unused;
+    kni_ir_id found = kni_ir_variable(b, KN_F32, 1, none);
+    kni_ir_id at = begin_dealt(t, c, kni_conv_number(t, is_weight(t) ? KNI_CONV_N : KNI_CONV_K));
+    kni_ir_id place = is_weight(t) ? t->place_y(t, c->row, at, c->group, &inside)
+                                   : t->place_a(t, c->row, at, c->group, &unused);
+    kni_ir_id value = kni_ir_load(b, is_weight(t) ? t->y : t->a, place, t->compute, 1);
+    kni_ir_if(b, is_weight(t) ? word(t, "isnan", value, 0) : kni_ir_not(b, word(t, "isfinite", value, 0)));
+    kni_ir_set(b, found, kni_ir_real(b, KN_F32, 1));
+    kni_ir_end(b);
+    kni_ir_end(b);
+    return word(t, "gt", kni_ir_workgroup(b, KNI_IR_MAX, kni_ir_get(b, found)), none);
+}
+
+/* What follows the sum, as the library does it. */
+static kni_ir_id follow(kni_tiled *t, const kni_conv_signature *s, const channel *c, kni_ir_id column,
+                        kni_ir_id place, kni_ir_id value)
+{
+    kni_ir_builder *b = t->b;
+    if (s->adds) value = word(t, "add", value, kni_ir_load(b, ((kni_conv *)t)->added, place, t->compute, 1));
+    if (s->has_bias) {
+        kni_ir_id at = t->place_bias(t, c->row, column, c->group);
+        value = word(t, "add", value, kni_ir_load(b, t->bias, at, t->compute, 1));
+    }
+    return s->relu ? word(t, "max", value, kni_ir_real(b, t->compute, 0)) : value;
+}
+
+/* Results of the channel that are NaN are summed again; all of them where relu may have hidden it. */
+static void mend(kni_tiled *t, const kni_conv_signature *s, const channel *c)
+{
+    kni_ir_builder *b = t->b;
+    kni_ir_id unused, column = begin_dealt(t, c, kni_conv_number(t, KNI_CONV_N));
+    kni_ir_id place = t->place_y(t, c->row, column, c->group, &unused);
+    if (!s->relu) kni_ir_if(b, word(t, "isnan", kni_ir_load(b, t->y, place, t->compute, 1), 0));
+    kni_ir_id value = kni_tiled_sum_again(t, c->row, column, c->group);
+    kni_ir_store(b, t->y, place, follow(t, s, c, column, place, value));
+    if (!s->relu) kni_ir_end(b);
+    kni_ir_end(b);
+}
+
+kni_ir *kni_conv_build_mending(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
+{
+    const kni_conv_signature *s = key;
+    kni_conv conv = {.what = s->what, .axes = s->axes};
+    kni_tiled *t = &conv.tiled;
+    kni_ir_builder b = kni_ir_begin("convolution_padding", KNI_CONV_MENDERS);
+    if (!kni_conv_declare(&conv, s, &b, tail, target)) return NULL;
+    channel c = {.local = kni_ir_builtin_value(&b, KNI_IR_LOCAL, 0, t->index)};
+    kni_ir_id number = kni_ir_builtin_value(&b, KNI_IR_GROUP, 0, t->index);
+    c.row = kni_conv_split(t, number, kni_conv_number(t, KNI_CONV_OUTS), &c.group);
+    kni_ir_if(&b, is_suspect(t, &c));
+    mend(t, s, &c);
+    kni_ir_end(&b);
+    return kni_tiled_finish(t);
+}
