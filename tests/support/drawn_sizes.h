@@ -17,6 +17,7 @@ typedef struct drawn {
     uint64_t state;
     kn_dtype dtype;    /* of the case, for families that draw one */
     double looser;     /* than the tolerance of the dtype; 0: 1 */
+    double longest;    /* broadcast axis: its gradient is a sum of as many, which may cancel */
     bool small;        /* operands are small integers: sums of them are exact */
     kn_tensor wrt[DRAWN_MOST], y[DRAWN_MOST];
     bool has_gradient[DRAWN_MOST];
@@ -111,6 +112,7 @@ static inline kn_tensor drawn_between(drawn *d, kn_shape shape, kn_dtype dtype, 
     if (how == 5) base.dims[a] = size + 1 + extra;
     if (how == 6) base.dims[a] = 2 * size + extra;
     if (how == 7) base.dims[a] = 1;
+    if (how == 7 && (double)size > d->longest) d->longest = (double)size;
     kn_tensor leaf = kn_keep(drawn_numbers(d, base, dtype, low, high));
     with_gradient = with_gradient && kn_dtype_is_float(dtype) && d->n_wrt < DRAWN_MOST;
     if (with_gradient) d->wrt[d->n_wrt++] = leaf = kn_require_grad(leaf);
@@ -228,7 +230,7 @@ static inline double drawn_tolerance(const drawn *d, kn_dtype dtype)
     double eps = dtype == KN_F64 ? 1e-11 : dtype == KN_F32 ? 2e-5 : dtype == KN_F16 ? 8e-3 : 4e-2;
     if (dtype == KN_F32 && (d->dtype == KN_F16 || d->dtype == KN_BF16)) eps = 4e-2;
     if (!kn_dtype_is_float(dtype)) return 0;
-    return eps * (d->looser > 0 ? d->looser : 1);
+    return eps * (d->looser > 0 ? d->looser : 1) * (1 + sqrt(d->longest) / 16);
 }
 
 static inline bool drawn_same(const drawn *d, const drawn_outcome *want, const drawn_outcome *got)
