@@ -45,7 +45,7 @@ static void line_norms(drawn *d)
 static void channel_norms(drawn *d)
 {
     kn_shape s = {2 + (int32_t)below(d, 3), {drawn_size(d, 40), drawn_size(d, 300)}};
-    int64_t left = MOST / (s.dims[0] * s.dims[1]) + 1;
+    int64_t left = drawn_most(d, MOST) / (s.dims[0] * s.dims[1]) + 1;
     for (int32_t i = 2; i < s.rank; i++) left /= s.dims[i] = drawn_size(d, left);
     kn_dtype dtype = drawn_float(d);
     int kind = (int)below(d, s.rank > 2 ? 5 : 3);

@@ -8,7 +8,7 @@ enum { MOST = 1 << 13 };
 static kn_shape image(drawn *d, int32_t axes)
 {
     kn_shape s = {2 + axes, {drawn_size(d, 4), drawn_size(d, 70)}};
-    int64_t left = MOST / (s.dims[0] * s.dims[1]) + 1;
+    int64_t left = drawn_most(d, MOST) / (s.dims[0] * s.dims[1]) + 1;
     for (int32_t i = 0; i < axes; i++) left /= s.dims[2 + i] = drawn_size(d, left < 200 ? left : 200);
     return s;
 }
