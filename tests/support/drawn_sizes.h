@@ -15,10 +15,10 @@ enum { DRAWN_MOST = 8 };
 
 typedef struct drawn {
     uint64_t state;
-    kn_dtype dtype;    /* of the case, for families that draw one */
-    double looser;     /* than the tolerance of the dtype; 0: 1 */
-    double longest;    /* broadcast axis: its gradient is a sum of as many, which may cancel */
-    bool small;        /* operands are small integers: sums of them are exact */
+    kn_dtype dtype; /* of the case, for families that draw one */
+    double looser;  /* than the tolerance of the dtype; 0: 1 */
+    double longest; /* broadcast axis: its gradient is a sum of as many, which may cancel */
+    bool small;     /* operands are small integers: sums of them are exact */
     kn_tensor wrt[DRAWN_MOST], y[DRAWN_MOST];
     bool has_gradient[DRAWN_MOST];
     int n_wrt, n_y;
@@ -110,11 +110,12 @@ static inline kn_tensor drawn_numbers(drawn *d, kn_shape shape, kn_dtype dtype, 
 }
 
 /* What a drawn operand is a view of: itself, its transpose, a part, every second element, a broadcast, backwards. */
-static inline kn_tensor drawn_between(drawn *d, kn_shape shape, kn_dtype dtype, bool with_gradient, double low,
-                                      double high)
+static inline kn_tensor drawn_between(drawn *d, kn_shape shape, kn_dtype dtype, bool with_gradient,
+                                      double low, double high)
 {
     int how = shape.rank ? (int)below(d, 9) : 0;
-    int32_t a = shape.rank ? (int32_t)below(d, shape.rank) : 0, b = shape.rank ? (int32_t)below(d, shape.rank) : 0;
+    int32_t a = shape.rank ? (int32_t)below(d, shape.rank) : 0,
+            b = shape.rank ? (int32_t)below(d, shape.rank) : 0;
     int64_t extra = below(d, 4);
     kn_shape base = shape;
     int64_t size = shape.rank ? shape.dims[a] : 0;
@@ -147,7 +148,10 @@ static inline kn_tensor drawn_between(drawn *d, kn_shape shape, kn_dtype dtype, 
 
 static inline kn_tensor drawn_operand(drawn *d, kn_shape shape, kn_dtype dtype, bool with_gradient)
 {
-    return drawn_between(d, shape, dtype, with_gradient, dtype == KN_BOOL ? 0 : dtype == KN_U8 ? 0 : -2,
+    return drawn_between(d, shape, dtype, with_gradient,
+                         dtype == KN_BOOL ? 0
+                         : dtype == KN_U8 ? 0
+                                          : -2,
                          dtype == KN_BOOL ? 1 : 2);
 }
 
@@ -169,10 +173,14 @@ static inline void drawn_result(drawn *d, kn_tensor y, bool with_gradient)
 static inline kn_tensor drawn_tail(drawn *d, kn_tensor y)
 {
     switch (below(d, 6)) {
-    case 0: return kn_relu(y);
-    case 1: return kn_mul_scalar(y, 0.5);
-    case 2: return kn_add_scalar(kn_abs(y), 0.25);
-    default: return y;
+    case 0:
+        return kn_relu(y);
+    case 1:
+        return kn_mul_scalar(y, 0.5);
+    case 2:
+        return kn_add_scalar(kn_abs(y), 0.25);
+    default:
+        return y;
     }
 }
 
@@ -287,8 +295,8 @@ static inline void drawn_family_run(const drawn_row *row, int64_t times, uint64_
                 drawn_run(row->make, seed, devices[i], &d, &got);
                 if (CHECK(drawn_same(&d, &want, &got))) continue;
                 if (wrong++ < 12)
-                    printf("%s, case %lld, %s, tier %s:%s\n", row->name, (long long)n, i ? "in groups" : "alone",
-                           kni_cpu_tier_name((kni_tier)tier), want.text);
+                    printf("%s, case %lld, %s, tier %s:%s\n", row->name, (long long)n,
+                           i ? "in groups" : "alone", kni_cpu_tier_name((kni_tier)tier), want.text);
             }
         }
     }

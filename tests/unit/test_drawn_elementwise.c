@@ -59,22 +59,38 @@ static kn_tensor step(drawn *d, kn_tensor a, kn_tensor b)
     int kind = (int)below(d, 16);
     drawn_note(d, "", kind);
     switch (kind) {
-    case 0: return kn_add(a, b);
-    case 1: return kn_sub(a, b);
-    case 2: return kn_mul(a, kn_mul_scalar(b, 0.5));
-    case 3: return kn_div(a, positive(b));
-    case 4: return kn_maximum(a, b);
-    case 5: return kn_exp(kn_clamp(a, -3, 1));
-    case 6: return kn_tanh(a);
-    case 7: return kn_sigmoid(a);
-    case 8: return kn_gelu(a);
-    case 9: return kn_silu(b);
-    case 10: return kn_log(positive(a));
-    case 11: return kn_where(kn_less(b, a), b, kn_mul_scalar(a, 0.5));
-    case 12: return kn_sqrt(positive(a));
-    case 13: return kn_mul_scalar(kn_sin(a), 1.5);
-    case 14: return kn_erf(kn_add(a, b));
-    default: return kn_leaky_relu(a, 0.125);
+    case 0:
+        return kn_add(a, b);
+    case 1:
+        return kn_sub(a, b);
+    case 2:
+        return kn_mul(a, kn_mul_scalar(b, 0.5));
+    case 3:
+        return kn_div(a, positive(b));
+    case 4:
+        return kn_maximum(a, b);
+    case 5:
+        return kn_exp(kn_clamp(a, -3, 1));
+    case 6:
+        return kn_tanh(a);
+    case 7:
+        return kn_sigmoid(a);
+    case 8:
+        return kn_gelu(a);
+    case 9:
+        return kn_silu(b);
+    case 10:
+        return kn_log(positive(a));
+    case 11:
+        return kn_where(kn_less(b, a), b, kn_mul_scalar(a, 0.5));
+    case 12:
+        return kn_sqrt(positive(a));
+    case 13:
+        return kn_mul_scalar(kn_sin(a), 1.5);
+    case 14:
+        return kn_erf(kn_add(a, b));
+    default:
+        return kn_leaky_relu(a, 0.125);
     }
 }
 
@@ -111,7 +127,8 @@ static void around_products(drawn *d)
     int64_t m = drawn_size(d, 120), n = drawn_size(d, 120), k = drawn_size(d, 120);
     kn_dtype dtype = d->dtype = below(d, 3) ? KN_F32 : KN_F64;
     kn_tensor x = operand(d, KN_SHAPE(m, k), dtype), y = operand(d, KN_SHAPE(m, k), dtype);
-    kn_tensor w = drawn_operand(d, KN_SHAPE(n, k), dtype, true), bias = drawn_operand(d, KN_SHAPE(n), dtype, true);
+    kn_tensor w = drawn_operand(d, KN_SHAPE(n, k), dtype, true),
+              bias = drawn_operand(d, KN_SHAPE(n), dtype, true);
     kn_tensor h = kn_keep(kn_tanh(kn_add(x, kn_mul_scalar(y, 0.5))));
     d->looser = 40;
     if (kn_rank(h) < 2 || kn_size(h, -1) != k) h = kn_keep(kn_expand(h, KN_SHAPE(m, k)));
@@ -124,7 +141,8 @@ static void around_products(drawn *d)
 
 static void casts(drawn *d)
 {
-    static const kn_dtype dtypes[] = {KN_F32, KN_F64, KN_F16, KN_BF16, KN_I8, KN_U8, KN_I16, KN_I32, KN_I64, KN_BOOL};
+    static const kn_dtype dtypes[] = {KN_F32, KN_F64, KN_F16, KN_BF16, KN_I8,
+                                      KN_U8,  KN_I16, KN_I32, KN_I64,  KN_BOOL};
     kn_dtype from = dtypes[below(d, 10)], to = dtypes[below(d, 10)];
     d->dtype = to == KN_BF16 || to == KN_F16 ? to : from;
     kn_tensor x = operand(d, drawn_shape(d, 1 + (int32_t)below(d, 4), MOST), from);

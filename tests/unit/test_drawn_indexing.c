@@ -95,7 +95,10 @@ static void tuples(drawn *d)
     drawn_note(d, "kind", kind);
     if (kind == 0) drawn_result(d, kn_gather_nd(x, at), true);
     if (kind == 1)
-        drawn_result(d, kn_scatter_nd(x, at, drawn_operand(d, t, dtype, true), below(d, 2) ? KN_UPDATE_ADD : KN_UPDATE_ASSIGN), true);
+        drawn_result(d,
+                     kn_scatter_nd(x, at, drawn_operand(d, t, dtype, true),
+                                   below(d, 2) ? KN_UPDATE_ADD : KN_UPDATE_ASSIGN),
+                     true);
     if (kind == 2) drawn_result(d, kn_index(x, columns, used), true);
 }
 
@@ -109,7 +112,8 @@ static void movement(drawn *d)
     drawn_note(d, "axis", axis);
     drawn_note(d, "kind", kind);
     if (kind == 0) {
-        kn_pad_args args = {.before = {s.rank, {0}}, .after = {s.rank, {0}}, .mode = (kn_pad_mode)below(d, 4), .value = 2};
+        kn_pad_args args = {
+            .before = {s.rank, {0}}, .after = {s.rank, {0}}, .mode = (kn_pad_mode)below(d, 4), .value = 2};
         for (int32_t i = 0; i < s.rank; i++) {
             int64_t most = args.mode == KN_PAD_REFLECT ? s.dims[i] : 4;
             args.before.dims[i] = below(d, most > 4 ? 4 : most);
@@ -154,7 +158,9 @@ static void movement(drawn *d)
 
 int main(int n, char **words)
 {
-    static const drawn_row rows[] = {
-        {"embedding", embedding, 30}, {"along", along, 50}, {"tuples", tuples, 25}, {"movement", movement, 45}};
+    static const drawn_row rows[] = {{"embedding", embedding, 30},
+                                     {"along", along, 50},
+                                     {"tuples", tuples, 25},
+                                     {"movement", movement, 45}};
     return drawn_main(rows, (int)(sizeof rows / sizeof *rows), n, words);
 }

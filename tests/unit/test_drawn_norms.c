@@ -36,10 +36,10 @@ static void line_norms(drawn *d)
     drawn_note(d, rms ? "rms" : "layer", axes);
     if (below(d, 3) == 0) x = kn_keep(kn_add(x, drawn_operand(d, s, dtype, true)));
     d->looser = 8;
-    drawn_result(d,
-                 drawn_tail(d, rms ? kn_rms_norm(x, weight, axes, 0.05)
-                                   : kn_layer_norm(x, weight, bias, axes, 0.05)),
-                 true);
+    drawn_result(
+        d,
+        drawn_tail(d, rms ? kn_rms_norm(x, weight, axes, 0.05) : kn_layer_norm(x, weight, bias, axes, 0.05)),
+        true);
 }
 
 static void channel_norms(drawn *d)
@@ -106,7 +106,8 @@ static void entropies(drawn *d)
         return;
     }
     if (kind == 1) args.label_smoothing = 0;
-    kn_tensor target = drawn_between(d, places, below(d, 2) ? KN_I64 : KN_I32, false, 0, (double)s.dims[1] - 1);
+    kn_tensor target =
+        drawn_between(d, places, below(d, 2) ? KN_I64 : KN_I32, false, 0, (double)s.dims[1] - 1);
     drawn_result(d, kind ? kn_nll_loss(x, target, &args) : kn_cross_entropy(x, target, &args), true);
 }
 

@@ -88,7 +88,8 @@ static void interpolate(drawn *d)
     int64_t left = 4 * MOST / (s.dims[0] * s.dims[1]) + 1;
     for (int32_t i = 0; i < axes; i++) {
         int64_t most = 2 * s.dims[2 + i] + 3;
-        drawn_note(d, "size", size.dims[i] = below(d, 3) ? drawn_size(d, most < left ? most : left) : s.dims[2 + i]);
+        drawn_note(d, "size",
+                   size.dims[i] = below(d, 3) ? drawn_size(d, most < left ? most : left) : s.dims[2 + i]);
         left = left / size.dims[i] + 1;
     }
     drawn_note(d, "mode", args.mode);
@@ -106,8 +107,8 @@ static void grids(drawn *d)
     kn_dtype dtype = d->dtype = below(d, 3) ? KN_F32 : KN_F64;
     kn_tensor x = drawn_operand(d, s, dtype, true);
     /* Between elements, where the gradient of the places does not jump. */
-    kn_tensor grid = kn_keep(kn_add_scalar(kn_mul_scalar(drawn_operand(d, KN_SHAPE(s.dims[0], h, w, 2), dtype, true), 0.61),
-                                           0.00717));
+    kn_tensor grid = kn_keep(kn_add_scalar(
+        kn_mul_scalar(drawn_operand(d, KN_SHAPE(s.dims[0], h, w, 2), dtype, true), 0.61), 0.00717));
     drawn_note(d, "mode", args.mode);
     drawn_note(d, "padding", args.padding);
     d->looser = 20;
@@ -118,9 +119,11 @@ static void patches(drawn *d)
 {
     kn_shape s = image(d, 2);
     kn_ints window = KN_INTS(1 + below(d, 4), 1 + below(d, 4));
-    kn_unfold_args args = {{1 + below(d, 3), 1 + below(d, 3)}, {below(d, 3), below(d, 3)}, {1 + below(d, 2), 1 + below(d, 2)}};
+    kn_unfold_args args = {
+        {1 + below(d, 3), 1 + below(d, 3)}, {below(d, 3), below(d, 3)}, {1 + below(d, 2), 1 + below(d, 2)}};
     for (int i = 0; i < 2; i++)
-        if (s.dims[2 + i] + 2 * args.padding[i] < (window.dims[i] - 1) * args.dilation[i] + 1) window.dims[i] = 1;
+        if (s.dims[2 + i] + 2 * args.padding[i] < (window.dims[i] - 1) * args.dilation[i] + 1)
+            window.dims[i] = 1;
     drawn_note(d, "window", window.dims[0] * 10 + window.dims[1]);
     drawn_note(d, "stride", args.stride[0] * 10 + args.stride[1]);
     drawn_note(d, "padding", args.padding[0] * 10 + args.padding[1]);

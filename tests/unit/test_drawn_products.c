@@ -19,7 +19,8 @@ static void sizes(drawn *d, int64_t *m, int64_t *n, int64_t *k)
 
 static void matmul(drawn *d)
 {
-    static const kn_dtype dtypes[] = {KN_F32, KN_F32, KN_F32, KN_F64, KN_F16, KN_BF16, KN_I8, KN_I32, KN_I64, KN_U8};
+    static const kn_dtype dtypes[] = {KN_F32,  KN_F32, KN_F32, KN_F64, KN_F16,
+                                      KN_BF16, KN_I8,  KN_I32, KN_I64, KN_U8};
     kn_dtype dtype = d->dtype = dtypes[below(d, 10)];
     int64_t m, n, k, batch[2] = {1, 1};
     sizes(d, &m, &n, &k);
@@ -78,11 +79,14 @@ static void integers(drawn *d)
     int64_t m, n, k;
     sizes(d, &m, &n, &k);
     kn_dtype at = below(d, 2) ? KN_U8 : KN_I8, bt = below(d, 2) ? KN_U8 : KN_I8;
-    kn_tensor a = drawn_between(d, KN_SHAPE(m, k), at, false, at == KN_U8 ? 0 : -128, at == KN_U8 ? 255 : 127);
-    kn_tensor b = drawn_between(d, KN_SHAPE(k, n), bt, false, bt == KN_U8 ? 0 : -128, bt == KN_U8 ? 255 : 127);
-    kn_tensor a_zero = below(d, 2) ? drawn_between(d, below(d, 2) ? KN_SHAPE(m, 1) : KN_SHAPE(1), at, false, 0, 9)
-                                   : KN_NONE;
-    kn_tensor b_zero = below(d, 2) ? drawn_between(d, below(d, 2) ? KN_SHAPE(n) : KN_SHAPE(1), bt, false, 0, 9) : KN_NONE;
+    kn_tensor a =
+        drawn_between(d, KN_SHAPE(m, k), at, false, at == KN_U8 ? 0 : -128, at == KN_U8 ? 255 : 127);
+    kn_tensor b =
+        drawn_between(d, KN_SHAPE(k, n), bt, false, bt == KN_U8 ? 0 : -128, bt == KN_U8 ? 255 : 127);
+    kn_tensor a_zero =
+        below(d, 2) ? drawn_between(d, below(d, 2) ? KN_SHAPE(m, 1) : KN_SHAPE(1), at, false, 0, 9) : KN_NONE;
+    kn_tensor b_zero =
+        below(d, 2) ? drawn_between(d, below(d, 2) ? KN_SHAPE(n) : KN_SHAPE(1), bt, false, 0, 9) : KN_NONE;
     drawn_result(d, kn_matmul_integer(a, b, a_zero, b_zero), false);
 }
 
@@ -91,7 +95,10 @@ static void quantized(drawn *d)
     int64_t m, n, k;
     sizes(d, &m, &n, &k);
     static const int64_t blocks[] = {0, 16, 32, 64};
-    kn_linear_quantized_args args = {.block = blocks[below(d, 4)], .bits = below(d, 2) ? 0 : below(d, 2) ? 4 : 2};
+    kn_linear_quantized_args args = {.block = blocks[below(d, 4)],
+                                     .bits = below(d, 2)   ? 0
+                                             : below(d, 2) ? 4
+                                                           : 2};
     kn_dtype wt = args.bits || below(d, 2) ? KN_U8 : KN_I8;
     int64_t per = args.bits ? 8 / args.bits : 1, parts = args.block ? (k + args.block - 1) / args.block : 1;
     kn_shape scales = args.block ? KN_SHAPE(n, parts) : below(d, 2) ? KN_SHAPE(n) : KN_SHAPE(1);
@@ -118,7 +125,8 @@ static void attention(drawn *d)
     kn_tensor q = drawn_operand(d, KN_SHAPE(batch, heads, queries, size), dtype, true);
     kn_tensor k = drawn_operand(d, KN_SHAPE(batch, key_heads, keys, size), dtype, true);
     kn_tensor v = drawn_operand(d, KN_SHAPE(batch, key_heads, keys, wide), dtype, true);
-    kn_attention_args args = {.is_causal = below(d, 3) == 0, .softcap = below(d, 4) ? 0 : 5, .scale = below(d, 2) ? 0 : 0.125};
+    kn_attention_args args = {
+        .is_causal = below(d, 3) == 0, .softcap = below(d, 4) ? 0 : 5, .scale = below(d, 2) ? 0 : 0.125};
     kn_shape full = KN_SHAPE(below(d, 2) ? batch : 1, below(d, 2) ? heads : 1, below(d, 4) ? queries : 1,
                              below(d, 4) ? keys : 1);
     if (below(d, 3) == 0) args.mask = drawn_operand(d, full, KN_BOOL, false);

@@ -69,7 +69,8 @@ static void products(drawn *d)
 {
     kn_shape s = drawn_shape(d, 1 + (int32_t)below(d, 4), MOST / 8);
     kn_dtype dtype = any_dtype(d);
-    kn_tensor x = kn_dtype_is_float(dtype) ? drawn_between(d, s, dtype, true, 0.9375, 1.0625) : operand(d, s, dtype);
+    kn_tensor x =
+        kn_dtype_is_float(dtype) ? drawn_between(d, s, dtype, true, 0.9375, 1.0625) : operand(d, s, dtype);
     d->looser = 50;
     drawn_result(d, kn_prod(x, some_axes(d, s.rank), below(d, 2)), true);
 }
@@ -166,7 +167,8 @@ static void sorting(drawn *d)
     }
     if (kind == 5) {
         kn_tensor sorted = kn_sort(kn_reshape(x, KN_SHAPE(-1)), 0, false).values;
-        drawn_result(d, kn_searchsorted(sorted, operand(d, drawn_shape(d, 2, MOST / 4), kn_dtype_of(x)), down), false);
+        drawn_result(
+            d, kn_searchsorted(sorted, operand(d, drawn_shape(d, 2, MOST / 4), kn_dtype_of(x)), down), false);
     }
     if (kind > 3) return;
     drawn_result(d, r.values, true);
@@ -175,7 +177,8 @@ static void sorting(drawn *d)
 
 int main(int n, char **words)
 {
-    static const drawn_row rows[] = {{"sums", sums, 60},           {"products", products, 20}, {"moments", moments, 25},
-                                     {"positions", positions, 30}, {"scans", scans, 30},       {"sorting", sorting, 30}};
+    static const drawn_row rows[] = {{"sums", sums, 60},       {"products", products, 20},
+                                     {"moments", moments, 25}, {"positions", positions, 30},
+                                     {"scans", scans, 30},     {"sorting", sorting, 30}};
     return drawn_main(rows, (int)(sizeof rows / sizeof *rows), n, words);
 }
