@@ -23,11 +23,12 @@ static kept blocks[KNI_LARGE_ENTRIES]; /* the oldest first */
 static int n_blocks;
 static _Atomic int64_t bytes_kept; /* written under the lock */
 
-/* Steps of an eighth of the power of two below: few sizes, so that blocks fit again, and little waste. */
+/* Steps of an eighth of the power of two below: few sizes, so that blocks fit again, and little waste. A size is its own size: kept
+   blocks are told apart by it. */
 size_t kni_large_size(size_t bytes)
 {
     size_t step = KNI_LARGE_MIN / 8;
-    while (step < bytes / 16) step *= 2;
+    while (step < bytes / 16 + (bytes % 16 != 0)) step *= 2;
     if (bytes >= HUGE_MIN && step < HUGE_PAGE) step = HUGE_PAGE;
     return (bytes + step - 1) & ~(step - 1);
 }

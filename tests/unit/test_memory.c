@@ -203,6 +203,21 @@ static void list_of_kept_blocks(void)
     CHECK(kni_large_bytes() == 0);
 }
 
+/* A block that is taken for fewer bytes than it has is given back by its size, which must not be rounded up once more. */
+static void sizes_are_their_own(void)
+{
+    bool holds = true, own = true;
+    for (size_t power = KNI_LARGE_MIN; power <= (size_t)1 << 30; power *= 2)
+        for (size_t eighth = 8; eighth < 16; eighth++)
+            for (size_t more = 0; more < 40; more++) {
+                size_t bytes = power / 8 * eighth - 20 + more, size = kni_large_size(bytes);
+                holds = holds && size >= bytes;
+                own = own && kni_large_size(size) == size;
+            }
+    CHECK(holds);
+    CHECK(own);
+}
+
 /* Results of many sizes, as a model has them, cost no memory of the system from the second run on, though all of them together are
    many times what is in use at once. */
 static void runs_take_no_memory(void)
@@ -228,6 +243,7 @@ int main(void)
     results_take_memory();
     kept_blocks();
     list_of_kept_blocks();
+    sizes_are_their_own();
     runs_take_no_memory();
     sweep();
     CHECK(kn_shutdown() == 0);
