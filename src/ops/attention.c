@@ -167,7 +167,7 @@ static kn_status infer_attention_grad(kni_infer *c)
 
 /* ---- reference kernel */
 
-static void push_steps(kni_launch *l, int i)
+void kni_attention_push_steps(kni_launch *l, int i)
 {
     int64_t steps[4] = {0, 0, 0, 0}, step = 1;
     const kni_type *t = i < l->n_in ? l->in[i] : NULL;
@@ -194,8 +194,8 @@ static kn_status launch_attention(kni_launch *l)
                                l->n_in > 4 && l->in[4],
                                a->is_causal != 0};
     kni_launch_ints(l, numbers, KNI_COUNT(numbers));
-    push_steps(l, 3);
-    push_steps(l, 4);
+    kni_attention_push_steps(l, 3);
+    kni_attention_push_steps(l, 4);
     kni_launch_real(l, kni_attention_scale(a, q->dims[3]));
     kni_launch_real(l, a->softcap);
     return KN_OK;

@@ -45,4 +45,8 @@ kn_tensor kni_attend_lengths(const kn_tensor in[5], kn_tensor lengths, const kni
 /* The scale that is meant for vectors of this size. */
 double kni_attention_scale(const kni_attention_attributes *a, int64_t size);
 
+/* The steps of a mask or bias, operand i, over the four axes of the weights: 0 where it repeats, or is absent. */
+struct kni_launch;
+void kni_attention_push_steps(struct kni_launch *l, int i);
+
 #endif

@@ -37,17 +37,6 @@ static kn_status infer(kni_infer *c)
                           lengths, c->in[0]);
 }
 
-static void push_steps(kni_launch *l, int i)
-{
-    int64_t steps[4] = {0, 0, 0, 0}, step = 1;
-    const kni_type *t = i < l->n_in ? l->in[i] : NULL;
-    for (int a = t ? t->rank - 1 : -1; a >= 0; a--) {
-        if (t->dims[a] != 1) steps[4 - t->rank + a] = step;
-        step *= t->dims[a];
-    }
-    kni_launch_ints(l, steps, 4);
-}
-
 static kn_status launch(kni_launch *l)
 {
     const kni_attention_attributes *a = l->attributes;
@@ -65,8 +54,8 @@ static kn_status launch(kni_launch *l)
                                l->n_in > 5 && l->in[5],
                                a->is_causal != 0};
     kni_launch_ints(l, numbers, KNI_COUNT(numbers));
-    push_steps(l, 4);
-    push_steps(l, 5);
+    kni_attention_push_steps(l, 4);
+    kni_attention_push_steps(l, 5);
     kni_launch_real(l, kni_attention_scale(a, q->dims[3]));
     kni_launch_real(l, a->softcap);
     return KN_OK;
