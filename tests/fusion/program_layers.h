@@ -80,12 +80,40 @@ static bool fill_attention(program *p, step *s, kn_shape shape, kn_dtype dtype)
     int64_t n = count_of(shape);
     if (n < 4 || n > 4000) return false;
     s->list = four_axes(n);
-    s->choice = below(4); /* causal; softcap */
-    if (s->what == SELF_ATTENTION) return true;
-    int64_t heads = s->list.dims[1], keys = 1 + below(20);
-    if (heads % 2 == 0 && below(2)) heads /= 2;
-    kn_shape shared = {4, {s->list.dims[0], heads, keys, s->list.dims[3]}};
-    return add_param(p, s, shared, dtype) && add_param(p, s, shared, dtype);
+    s->choice = below(16); /* causal; with that softcap; a mask; a bias */
+    s->number = s->list.dims[2];
+    if (s->what == ATTENTION) {
+        int64_t heads = s->list.dims[1];
+        s->number = 1 + below(20);
+        if (heads % 2 == 0 && below(2)) heads /= 2;
+        kn_shape shared = {4, {s->list.dims[0], heads, s->number, s->list.dims[3]}};
+        if (!add_param(p, s, shared, dtype) || !add_param(p, s, shared, dtype)) return false;
+    }
+    return !(s->choice & 8) || add_param(p, s, KN_SHAPE(1, s->list.dims[1], 1, s->number), dtype);
+}
+
+static bool fill_pool(step *s, kn_shape shape)
+{
+    int64_t n = count_of(shape);
+    if (n < 4 || n > 20000) return false;
+    s->list = four_axes(n);
+    s->number = 1 + below(3);
+    s->choice = below(4); /* mean; by steps of 2 */
+    return true;
+}
+
+/* A value as [steps, batch, in] through a few cells. */
+static bool fill_recurrent(program *p, step *s, kn_shape shape, kn_dtype dtype)
+{
+    int64_t n = count_of(shape), hidden = 1 + below(6);
+    if (n < 2 || n > 2000) return false;
+    s->list = KN_SHAPE(divisor(n, 1 + below(12)), 1, 1);
+    s->list.dims[2] = divisor(n / s->list.dims[0], 1 + below(8));
+    s->list.dims[1] = n / s->list.dims[0] / s->list.dims[2];
+    s->choice = below(2); /* gru, of three gates */
+    int64_t wide = (4 - s->choice) * hidden;
+    return add_param(p, s, KN_SHAPE(1, wide, s->list.dims[2]), dtype) &&
+           add_param(p, s, KN_SHAPE(1, wide, hidden), dtype);
 }
 
 static bool fill_embedding(program *p, step *s, kn_shape shape, kn_dtype dtype)
@@ -118,6 +146,10 @@ static bool fill_layer(program *p, step *s, kn_shape shape, kn_dtype dtype)
     case ATTENTION:
     case SELF_ATTENTION:
         return fill_attention(p, s, shape, dtype);
+    case POOL:
+        return fill_pool(s, shape);
+    case RECURRENT:
+        return fill_recurrent(p, s, shape, dtype);
     default:
         s->choice = below(8);
         return true;
@@ -187,11 +219,34 @@ static kn_tensor conv2d(const step *s, const surroundings *at, kn_tensor a)
 
 static kn_tensor attention(const step *s, const surroundings *at, const kn_tensor *in)
 {
-    kn_attention_args args = {.is_causal = s->choice & 1, .softcap = s->choice == 3 ? 2.5 : 0};
+    kn_attention_args args = {.is_causal = s->choice & 1, .softcap = (s->choice & 3) == 3 ? 2.5 : 0};
+    if (s->choice & 4) /* the last keys are hidden */
+        args.mask = kn_reshape(
+            kn_less_scalar(kn_arange(0, (double)s->number, 1, KN_I64), (double)(s->number + 1) / 2),
+            KN_SHAPE(1, 1, 1, s->number));
+    if (s->choice & 8) args.bias = param_of(s, at, s->n_params - 1);
     if (s->what == SELF_ATTENTION)
         return kn_attention(kn_reshape(in[0], s->list), kn_reshape(in[1], s->list),
                             kn_reshape(in[2], s->list), &args);
     return kn_attention(kn_reshape(in[0], s->list), param_of(s, at, 0), param_of(s, at, 1), &args);
+}
+
+static kn_tensor pool(const step *s, kn_tensor a)
+{
+    kn_ints window = {2, {s->number, s->number}};
+    int64_t stride = s->choice & 2 ? 2 : 1, padding = s->number / 2;
+    kn_pool_args args = {.stride = {stride, stride}, .padding = {padding, padding}};
+    a = kn_reshape(a, s->list);
+    return s->choice & 1 ? kn_avg_pool2d(a, window, &args) : kn_max_pool2d(a, window, &args);
+}
+
+static kn_tensor recurrent(const step *s, const surroundings *at, kn_tensor a)
+{
+    kn_tensor w = param_of(s, at, 0), wh = param_of(s, at, 1), x = kn_reshape(a, s->list);
+    kn_recurrent_result r = s->choice ? kn_gru(x, w, wh, NULL) : kn_lstm(x, w, wh, NULL);
+    kn_drop(r.h);
+    kn_drop(r.c);
+    return r.y;
 }
 
 static kn_tensor cross_entropy(const step *s, const surroundings *at, kn_tensor a)
@@ -220,6 +275,10 @@ static kn_tensor run_layer(const step *s, const surroundings *at, const kn_tenso
     case ATTENTION:
     case SELF_ATTENTION:
         return attention(s, at, in);
+    case POOL:
+        return pool(s, in[0]);
+    case RECURRENT:
+        return recurrent(s, at, in[0]);
     case MSE:
         return kn_mse_loss(in[0], in[1], reduction);
     case BCE:

@@ -368,6 +368,9 @@ static kni_gpu_why find_results(kni_gpu *g, kni_gpu_recording *r, const kni_tens
         if (!b || b->error.bits) return KNI_GPU_WHY_FAILED;
         *result = (kni_gpu_result){.input = -1};
         result->cells = (b->epoch == g->epoch ? b->faults : 0) & r->cells;
+        /* A view of an input that moves would see the values of the next run. */
+        for (int32_t k = 0; k < r->n_inputs; k++)
+            if (r->inputs[k].own == b) return KNI_GPU_WHY_RESULT;
         if (b->recording == r) {
             result->block = b;
             result->beside = b->companion && b->companion->recording == r ? b->companion : NULL;

@@ -80,10 +80,10 @@ typedef struct tiles {
 } tiles;
 
 /* What stands for buffers that a launch does not use: one that is bound anyhow, or ones of their own where none may be bound twice. */
-static kn_status find_spare(kni_gpu_lines *l, kni_gpu_block **spare)
+static kn_status find_spare(kni_gpu_lines *l, kni_gpu_block *written, kni_gpu_block **spare)
 {
     kn_status s = KN_OK;
-    spare[0] = spare[1] = l->block;
+    spare[0] = spare[1] = written;
     for (int i = 0; i < 2 && s == KN_OK && l->gpu->driver->caps.no_aliases; i++) {
         s = take_block(l, &l->spare[i], 1);
         spare[i] = l->spare[i];
@@ -94,11 +94,11 @@ static kn_status find_spare(kni_gpu_lines *l, kni_gpu_block **spare)
 static kn_status sort_tiles(kni_gpu_lines *l, const tiles *t)
 {
     kni_gpu_block *spare[2];
-    kn_status s = find_spare(l, spare);
+    const kni_gpu_pick *d = t->direct;
+    kn_status s = find_spare(l, d ? kni_gpu_block_of(d->values->storage) : t->to, spare);
     if (s) return s;
     int64_t segment = segment_of(l, t->n), parts = pieces(t->n, l->tile), per = l->tile / segment;
     bool keys = t->from != NULL;
-    const kni_gpu_pick *d = t->direct;
     kni_gpu_block *x = keys ? t->from : l->block;
     kni_gpu_call call = {.kernel = l->tile > TILE ? "sort_large_tiles" : "sort_tiles",
                          .n_buffers = 4,
