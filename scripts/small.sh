@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
-limit=198000
+limit=202000
 out="$root/small-program"
 passed=0 failed=0
 

@@ -80,6 +80,7 @@ kni_storage *kni_storage_owner(kni_storage *s)
     return s;
 }
 
+#ifndef KN_FREESTANDING
 void kni_storage_written(kni_storage *s)
 {
     s = kni_storage_owner(s);
@@ -88,6 +89,7 @@ void kni_storage_written(kni_storage *s)
     atomic_fetch_and(&s->flags, ~(uint32_t)KNI_STORAGE_USES);
     kni_forms_end(s);
 }
+#endif
 
 void kni_storage_fulfil(kni_storage *promise, kni_storage *source)
 {

@@ -57,7 +57,11 @@ void kni_storage_fulfil(kni_storage *promise, kni_storage *source);
 /* The storage whose memory it is: that behind a promise that was kept, and behind that one. */
 kni_storage *kni_storage_owner(kni_storage *s);
 /* For every writer in place, before it writes: what was made of the bytes no longer holds. */
+#ifndef KN_FREESTANDING
 void kni_storage_written(kni_storage *s);
+#else
+static inline void kni_storage_written(kni_storage *s) { (void)s; }
+#endif
 /* Breaks the promise: whoever reads the tensor gets the error. */
 void kni_storage_break(kni_storage *promise, kn_tensor error);
 void kni_storage_destroy(kni_storage *s);

@@ -297,7 +297,9 @@ static kn_status run(call *c, const void *attributes)
     }
     if (s == KN_OK) {
         const kn_record *r = c->record;
+#if !defined(KN_FREESTANDING) && !defined(KN_COMPACT) /* small programs have one order */
         if (KNI_UNLIKELY(c->device->n_wants)) kni_order_results(r, c->device);
+#endif
         /* The operands have been cast: nothing that runs for this record, nor a queue that runs now, casts again. */
         uint8_t autocast = c->thread->context.autocast;
         if (KNI_UNLIKELY(autocast)) c->thread->context.autocast = KN_DTYPE_NONE;

@@ -17,7 +17,11 @@ kn_status kni_host_allocate(kni_tensor *y);
 kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t candidates);
 
 /* Brings the results that a kernel wrote into the order that they were promised in; cheap where they lie so. */
+#if !defined(KN_FREESTANDING) && !defined(KN_COMPACT) /* small programs have one order */
 kn_status kni_host_arrange(const kn_record *r);
+#else
+static inline kn_status kni_host_arrange(const kn_record *r) { return (void)r, KN_OK; }
+#endif
 
 /* The results of a record without work (kni_has_no_work). */
 kn_status kni_host_allocate_empty(const kn_record *r);

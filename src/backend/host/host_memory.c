@@ -50,6 +50,7 @@ kn_status kni_host_allocate_or_reuse(const kn_record *r, kni_tensor *y, uint64_t
     return kni_host_allocate(y);
 }
 
+#if !defined(KN_FREESTANDING) && !defined(KN_COMPACT) /* small programs have one order */
 static kn_status bring_into_order(kni_tensor *y)
 {
     int64_t strides[KN_MAX_RANK], bytes = bytes_of(y);
@@ -78,6 +79,7 @@ kn_status kni_host_arrange(const kn_record *r)
     }
     return s;
 }
+#endif
 
 kn_status kni_host_write(kn_backend *b, uint32_t id, const void *data)
 {
