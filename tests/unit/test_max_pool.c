@@ -160,7 +160,8 @@ static void traced(void)
     kn_device_use(d);
     kn_scope s = kn_scope_begin();
     kn_tensor x = kn_keep(kn_require_grad(kn_reshape(kn_arange(0, 36, 1, KN_F32), KN_SHAPE(1, 1, 6, 6))));
-    kn_tensor other = kn_keep(kn_neg(kn_reshape(kn_arange(0, 36, 1, KN_F32), KN_SHAPE(1, 1, 6, 6)))), dx, got = KN_NONE;
+    kn_tensor other = kn_keep(kn_neg(kn_reshape(kn_arange(0, 36, 1, KN_F32), KN_SHAPE(1, 1, 6, 6)))), dx,
+              got = KN_NONE;
     CHECK(kn_program_begin(d) == KN_OK);
     kn_tensor y = kn_sum(kn_max_pool2d(x, KN_INTS(3, 3), NULL), KN_AXES_ALL, false);
     CHECK(kn_grad(&y, NULL, 1, &x, 1, 0, &dx) == KN_OK);

@@ -162,6 +162,7 @@ static void test_chosen_output(void)
     onnx_message m = classifier();
     CHECK(!kn_onnx_load_memory(m.data, m.length, &(kn_onnx_args){.outputs = &none, .n_outputs = 1}));
     CHECK(strstr(kn_last_error(), "no output called 'none'; it has label, maps") != NULL);
+    kni_buffer_free(&m);
 }
 
 /* ---- support vectors */

@@ -1,6 +1,7 @@
 /* What a leaf gets from a queue: groups within its limits, each input once, what may follow a product, and nothing in memory
    that is not needed any more. */
 #include "core/device_object.h"
+#include "core/made_forms.h"
 #include "support/check.h"
 #include "wrap/decorator.h"
 #include "wrap/wrap.h"
@@ -15,11 +16,11 @@ static struct noted {
     int kind, records, inputs, outputs;
 } noted[MAX_NOTED];
 static int n_noted, n_singles;
-static int64_t bytes_before[MAX_NOTED]; /* of each single record */
+static int64_t bytes_before[MAX_NOTED]; /* of each single record, without packed weights that are kept */
 
 static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
 {
-    if (n_singles < MAX_NOTED) bytes_before[n_singles++] = kn_memory_stats().bytes_now;
+    if (n_singles < MAX_NOTED) bytes_before[n_singles++] = kn_memory_stats().bytes_now - kni_form_counted().bytes;
     return b->inner[0]->execute(b->inner[0], records, n);
 }
 

@@ -61,7 +61,7 @@ static void flags(void)
     }
     CHECK(converting == 1 && kni_converts(&kni_op_cast) && !kni_converts(&kni_op_bitcast));
     CHECK(known == 2 && kni_op_gelu_approximate.known == KNI_KNOWN_GELU_TANH);
-    CHECK(narrowed == 5 && widened == 28);
+    CHECK(narrowed == 7 && widened == 28);
     CHECK(kni_op_attention.autocast == KNI_AUTOCAST_NARROW && kni_op_tan.autocast == KNI_AUTOCAST_WIDEN);
     CHECK(kni_op_sin.autocast == KNI_AUTOCAST_NONE && kni_op_softmax.autocast == KNI_AUTOCAST_NONE);
 }
