@@ -20,7 +20,8 @@ static int64_t bytes_before[MAX_NOTED]; /* of each single record, without packed
 
 static kn_status execute(kn_backend *b, const kn_record *const *records, int32_t n)
 {
-    if (n_singles < MAX_NOTED) bytes_before[n_singles++] = kn_memory_stats().bytes_now - kni_form_counted().bytes;
+    if (n_singles < MAX_NOTED)
+        bytes_before[n_singles++] = kn_memory_stats().bytes_now - kni_form_counted().bytes;
     return b->inner[0]->execute(b->inner[0], records, n);
 }
 
