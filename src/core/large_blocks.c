@@ -23,8 +23,8 @@ static kept blocks[KNI_LARGE_ENTRIES]; /* the oldest first */
 static int n_blocks;
 static _Atomic int64_t bytes_kept; /* written under the lock */
 
-/* Steps of an eighth of the power of two below: few sizes, so that blocks fit again, and little waste. A size is its own size: kept
-   blocks are told apart by it. */
+/* Steps of an eighth of the power of two below: few sizes, so that blocks fit again, and little waste. A rounded size rounds to
+   itself, because a kept block is found by it. */
 size_t kni_large_size(size_t bytes)
 {
     size_t step = KNI_LARGE_MIN / 8;

@@ -1,4 +1,4 @@
-/* Attention over as many keys as a tensor says: a row of its own beside attention, so that a cache may have more room than keys. */
+/* Attention over the first keys, whose number a tensor holds. So a cache may have room that is not filled yet. */
 #include "ops/attention.h"
 #include "ops/autocast_state.h"
 #include "ops/generated/attention_kernels.h"

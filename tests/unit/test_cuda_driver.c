@@ -349,7 +349,7 @@ static void listen(void *user, kn_log_level level, const char *line)
     snprintf(told, sizeof told, "%s", line);
 }
 
-/* f32 goes to engines that round nothing unless it may be rounded, and nothing is compiled at run time; a missing plan is told once. */
+/* Without TF32, f32 goes to engines that round nothing. No engine compiles at run time. A missing plan is logged once. */
 static void chooses_engines(void)
 {
     kni_driver *d = kni_cuda_driver_open(0);

@@ -433,7 +433,7 @@ static void each_way(void)
             }
 }
 
-/* Gradients of the weight in as many parts as a large device needs: those of short sums stay whole. */
+/* A large device cuts weight gradients into parts, but not those of short sums. */
 static void cuts_weights(void)
 {
     static const shape cut[] = {

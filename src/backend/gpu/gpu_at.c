@@ -1,5 +1,5 @@
-/* Where and how far are data of the device: values written into a tensor at a position, and attention of few queries over as many keys as
-   a tensor says. Nothing of a launch depends on them, so a recording serves every position. */
+/* Positions and lengths as data of the device: update_at, and attention of few queries over the first keys. No launch depends on them, so
+   a recording serves every position. */
 #include "backend/gpu/product.h"
 #include "ir/builder.h"
 #include "ir/parse.h"

@@ -84,7 +84,7 @@ static ways choose(const kni_gpu *g, const kni_gpu_attention *a)
     return w;
 }
 
-/* ---- what is told */
+/* ---- the log */
 
 /* Once for each kind of attention and way; the oldest are forgotten. */
 static void tell(kni_gpu *g, const kni_gpu_attention *a, const char *way, const char *why)

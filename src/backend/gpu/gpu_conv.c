@@ -109,7 +109,7 @@ static int64_t cut(kni_gpu *g, run *a, kni_conv_signature *s)
     const int64_t results = n[KNI_CONV_GROUPS] * n[KNI_CONV_M] * n[KNI_CONV_N];
     int64_t parts = 1;
     if (s->what == KNI_CONV_WEIGHT) parts = kni_gpu_choose_parts(g, 1, n[KNI_CONV_TERMS], LEAST, results);
-    /* As large tiles as they are with all the parts that there may be, and then as many parts as those need. */
+    /* The tiles are chosen for the most parts, then the number of parts for these tiles. */
     s->shape = kni_tiled_choose(g->driver, compute, n[KNI_CONV_M], n[KNI_CONV_N], n[KNI_CONV_TERMS] / parts,
                                 n[KNI_CONV_GROUPS] * parts);
     const int64_t tiles = kni_tiled_tiles(&s->shape, n[KNI_CONV_M], n[KNI_CONV_N]) * n[KNI_CONV_GROUPS];

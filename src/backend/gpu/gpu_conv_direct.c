@@ -61,7 +61,7 @@ bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *c)
     if (g->convolutions == KNI_CONV_BY_DIRECT) return true;
     /* A tile has 16 rows or more; those of one group are its outputs. */
     if (c->outs > FEW && (c->outs > SOME || c->channels > FEW)) return false;
-    /* A gradient of the weight has as many terms as there are positions, in parts; it reads the image once for each output and channel. */
+    /* A weight gradient sums over all positions, in parts, and reads the image once for each pair of output and channel. */
     if (c->what == KNI_CONV_WEIGHT) return c->channels <= FEW && c->outs <= FEW;
     const int64_t terms = c->channels * kni_count_dims(KNI_CONV_AXES, c->kernel);
     const int64_t busy = (int64_t)g->driver->processors * KNI_DIRECT_WORKGROUP;
