@@ -7,7 +7,7 @@
    --weights F  a safetensors file to start from               --save F   writes the first weights there and ends
    --losses N   prints the losses of N steps without dropout, one on a line, and ends
    --output F   writes what the model gives in evaluation to a .npy file and ends
-   At the end launches and replays are written to standard error, with KN_CUDA_PROFILE=on also what each kernel took. */
+   At the end launches and replays are written to standard error, with KN_CUDA_PROFILE=on after each line what each kernel took so far. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench_models.h"
 #include <kn/optim.h>
@@ -139,9 +139,9 @@ static kn_status serve(bench *b)
         qsort(times, (size_t)n, sizeof *times, compare);
         printf("%.9f %.9f %lld\n", times[0], times[n / 2], peak_memory(b->device));
         fflush(stdout);
+        if (getenv("KN_CUDA_PROFILE")) print_report(b->device, "kernels");
     }
     print_report(b->device, "counters");
-    if (getenv("KN_CUDA_PROFILE")) print_report(b->device, "kernels");
     return s;
 }
 

@@ -6,19 +6,24 @@ compare.py --device cuda:0 --json results.json      times rows in turns with PyT
 compare.py --device cuda:0 --family vision          a slice; --rows train-bf16,infer-bf16 another
 compare.py --table results.json                     the table in Markdown, the worst rows first
 
-Which mode of PyTorch is best is looked for once for each row and kept in best_modes.json with the machine and the versions; --search looks again
-for all rows, --search-tenth for every tenth. Rows: train-f32, train-bf16, infer-bf16, and train-tf32 for four models. TF32 is off
-elsewhere. TORCHINDUCTOR_CACHE_DIR and KN_CACHE_DIR keep what was compiled; KN_VENDOR=off and others go through to Kiln."""
+Which mode of PyTorch is best is looked for once for each row, by timing all of them, and kept in best_modes.json with the machine and the
+versions; --search looks again for all rows, --search-tenth for every tenth. Rows: train-f32, train-bf16, infer-bf16, and train-tf32
+for four models. TF32 is off elsewhere. --at-once N starts and warms the processes of N rows beside each other, which is when
+compilers need the processors; the timed steps have the machine for themselves. TORCHINDUCTOR_CACHE_DIR and KN_CACHE_DIR keep what
+was compiled; KN_VENDOR=off and others go through to Kiln."""
 import argparse
+import concurrent.futures
 import json
 import math
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
@@ -26,7 +31,7 @@ BEST = FOLDER / "best_modes.json"
 TF32_MODELS = ("resnet50", "unet", "bert_base", "gpt2")
 IMAGE_MODELS = ("lenet", "resnet18", "resnet50", "vgg16", "mobilenetv2", "efficientnet_b0", "convnext_t", "unet", "dcgan")
 MODES = ("eager", "compile", "graphs")
-READY_SECONDS = 900
+READY_SECONDS = 300
 
 
 class Failure(Exception):
@@ -43,7 +48,10 @@ class Server:
         self.expect("ready")
 
     def expect(self, word=None):
+        patience = threading.Timer(READY_SECONDS, self.process.kill)
+        patience.start()
         line = self.process.stdout.readline()
+        patience.cancel()
         if not line or (word and line.strip() != word):
             self.process.kill()
             self.log.seek(0)
@@ -58,13 +66,17 @@ class Server:
         return float(fastest), float(median), int(memory)
 
     def close(self):
+        """Ends it; what it wrote to standard error."""
         if self.process.poll() is None:
             self.process.stdin.close()
             try:
                 self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.process.kill()
+        self.log.seek(0)
+        text = self.log.read()
         self.log.close()
+        return text
 
 
 class Sides:
@@ -129,12 +141,16 @@ def agree(o, model, folder):
 
 def check(o):
     passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for model in models_of(o):
-            try:
-                found = agree(o, model, folder)
-            except Failure as failure:
-                found = [str(failure)]
+
+    def found_in(model):
+        try:
+            return agree(o, model, folder)
+        except Failure as failure:
+            return [str(failure)]
+
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.at_once) as pool:
+        models = models_of(o)
+        for model, found in zip(models, pool.map(found_in, models)):
             passed, failed = passed + (not found), failed + bool(found)
             print(f"{'FAIL' if found else 'ok  '} {model['name']} {'; '.join(found)}", flush=True)
     print(f"{passed} passed, {failed} failed")
@@ -157,75 +173,173 @@ def options_of(o, model, kind):
     return ["--batch", str(batch), "--dtype", "bf16" if kind.endswith("bf16") else "f32"] + ["--infer"] * infer
 
 
-def torch_server(sides, o, model, kind, mode):
+def torch_server(o, sides, kind, mode):
     more = ["--tf32"] * kind.endswith("tf32") + (["--threads", str(o.threads)] if o.threads else [])
-    return Server(sides.torch(*options_of(o, model, kind), "--mode", mode, *more))
+    return Server(sides.torch(*options_of(o, sides.model, kind), "--mode", mode, *more))
 
 
-def search(sides, o, model, kind):
-    """PyTorch's fastest mode for a row, and the medians of all that ran."""
-    times = {}
-    modes = o.modes.split(",") if o.modes else MODES
-    for mode in [m + last for m in modes for last in ("", "_last") if not last or model["name"] in IMAGE_MODELS]:
-        try:
-            server = torch_server(sides, o, model, kind, mode)
-            server.steps(o.warm)
-            times[mode] = server.steps(o.steps)[1]
-            server.close()
-        except Failure as failure:
-            print(f"  PyTorch, {mode}: {failure}", file=sys.stderr)
-    if not times:
-        raise Failure("PyTorch ran it in no mode")
-    return min(times, key=times.get), times
-
-
-def time_row(sides, o, model, kind, mode):
-    kiln_settings = {"KN_TF32": "on" if kind.endswith("tf32") else "off"}
+def kiln_server(o, sides, kind, **settings):
+    settings["KN_TF32"] = "on" if kind.endswith("tf32") else "off"
     if o.threads:
-        kiln_settings["KN_THREADS"] = str(o.threads)
-    ours = Server(sides.kiln(*options_of(o, model, kind)), kiln_settings)
-    theirs = torch_server(sides, o, model, kind, mode)
-    times = {ours: [], theirs: []}
-    for server in times:
+        settings["KN_THREADS"] = str(o.threads)
+    return Server(sides.kiln(*options_of(o, sides.model, kind)), settings)
+
+
+def all_modes(o, model):
+    lasts = ("", "_last") if model["name"] in IMAGE_MODELS else ("",)
+    return [m + last for m in (o.modes.split(",") if o.modes else MODES) for last in lasts]
+
+
+def started(o, make):
+    """A server that has taken its first steps, or the failure."""
+    try:
+        server = make()
         server.steps(o.warm)
-    for _ in range(o.rounds):
-        for server in times:
-            times[server].append(server.steps(o.steps))
-    for server in times:
-        server.close()
-    medians = [statistics.median(t[1] for t in list_of) for list_of in times.values()]
-    memory = [list_of[-1][2] for list_of in times.values()]
-    return dict(model=model["name"], kind=kind, batch=int(options_of(o, model, kind)[1]), mode=mode, kiln=medians[0],
-                torch=medians[1], ratio=medians[1] / medians[0], kiln_memory=memory[0], torch_memory=memory[1])
+        return server
+    except Failure as failure:
+        return failure
+
+
+def kernels_of(report):
+    """{what: (milliseconds, launches)} of a report of Kiln's."""
+    found = {}
+    for line in report.splitlines()[1:]:
+        words = line.split(" ", 4)
+        if len(words) == 5 and words[1].endswith("%"):
+            found[words[4]] = (float(words[0]), int(words[2]))
+    return found
+
+
+def profile_of(log, steps):
+    """What each kernel took in a step of the last steps, without those before them, which load kernels and choose plans."""
+    reports = [kernels_of(part) for part in re.split(r"(?m)^(?=[0-9.e+-]+ ms of work on )", log)[1:]]
+    if len(reports) < 2:
+        return log
+    before, after = reports[-2:]
+    rows = []
+    for what, (milliseconds, launches) in after.items():
+        old = before.get(what, (0.0, 0))
+        if launches > old[1]:
+            rows.append(((milliseconds - old[0]) / steps, (launches - old[1]) / steps, what))
+    rows.sort(reverse=True)
+    lines = [f"{sum(r[0] for r in rows):.3f} ms of kernels in a step: milliseconds, launches, microseconds of each, what"]
+    lines += [f"{r[0]:.4f} {r[1]:g} {1e3 * r[0] / r[1]:.1f} {r[2]}" for r in rows]
+    return "\n".join(lines) + "\n"
+
+
+class Row:
+    """Kiln and one or more modes of PyTorch, on their way to a row of the table."""
+
+    def __init__(self, o, model, kind, modes, folder):
+        self.o, self.model, self.kind, self.modes = o, model, kind, modes
+        self.folder = folder
+
+    def begin(self, pool):
+        o, kind = self.o, self.kind
+        try:
+            sides = Sides(o, self.model, self.folder)
+        except Failure as failure:
+            self.waiting = {"kiln": pool.submit(lambda: failure)}
+            return
+        makes = {mode: lambda mode=mode: torch_server(o, sides, kind, mode) for mode in self.modes}
+        makes["kiln"] = lambda: kiln_server(o, sides, kind)
+        if o.profile:
+            makes["profile"] = lambda: kiln_server(o, sides, kind, KN_CUDA_PROFILE="on")
+        self.waiting = {name: pool.submit(started, o, make) for name, make in makes.items()}
+
+    def ready(self):
+        self.servers = {name: future.result() for name, future in self.waiting.items()}
+
+    def take_turns(self):
+        """Medians and memory of all that run."""
+        running = {n: s for n, s in self.servers.items() if not isinstance(s, Failure) and n != "profile"}
+        times = {name: [] for name in running}
+        for _ in range(self.o.rounds):
+            for name, server in running.items():
+                try:
+                    times[name].append(server.steps(self.o.steps))
+                except Failure as failure:
+                    self.servers[name] = failure
+            running = {n: s for n, s in running.items() if not isinstance(self.servers[n], Failure)}
+        return {n: (statistics.median(t[1] for t in times[n]), times[n][-1][2]) for n in running}
+
+    def time(self):
+        row = dict(model=self.model["name"], kind=self.kind, batch=int(options_of(self.o, self.model, self.kind)[1]), ratio=0.0)
+        found = self.take_turns()
+        for name, server in self.servers.items():
+            if isinstance(server, Failure):
+                print(f"  {row['model']} {row['kind']} {name}: {server}", file=sys.stderr, flush=True)
+        theirs = {mode: found[mode] for mode in self.modes if mode in found}
+        if len(self.modes) > 1:
+            print(f"  {row['model']} {row['kind']}: {', '.join(f'{m} {t[0] * 1e3:.3g}' for m, t in theirs.items())}", flush=True)
+        if "kiln" in found:
+            row.update(kiln=found["kiln"][0], kiln_memory=found["kiln"][1])
+        else:
+            row["failure"] = str(self.servers["kiln"])
+        if theirs:
+            mode = min(theirs, key=lambda m: theirs[m][0])
+            row.update(mode=mode, torch=theirs[mode][0], torch_memory=theirs[mode][1])
+        if "kiln" in row and "torch" in row:
+            row["ratio"] = row["torch"] / row["kiln"]
+        return row
+
+    def end(self):
+        profile = self.servers.pop("profile", None)
+        if profile and not isinstance(profile, Failure):
+            profile.steps(self.o.steps)
+            path = pathlib.Path(self.o.profile) / f"{self.model['name']}_{self.kind}.txt"
+            path.write_text(profile_of(profile.close(), self.o.steps))
+        for server in self.servers.values():
+            if not isinstance(server, Failure):
+                server.close()
 
 
 def machine(o):
+    if o.kiln_only:
+        return platform.machine()
     import torch
 
     name = torch.cuda.get_device_name(0) if o.device.startswith("cuda") else platform.machine()
     return f"{name}, PyTorch {torch.__version__}"
 
 
+def modes_for(o, known, i, model, kind):
+    key = f"{model['name']} {kind}"
+    if o.kiln_only:
+        return []
+    if o.search or key not in known or (o.search_tenth and i % 10 == 0):
+        return all_modes(o, model)
+    return [known[key]]
+
+
+def keep(o, results, known, row):
+    """Adds a row to the results, in place of an earlier one."""
+    results[:] = [r for r in results if (r["model"], r["kind"]) != (row["model"], row["kind"])] + [row]
+    if "mode" in row:
+        known[f"{row['model']} {row['kind']}"] = row["mode"]
+    print(line_of(row), flush=True)
+    if o.json:
+        pathlib.Path(o.json).write_text(json.dumps(results, indent=1) + "\n")
+
+
 def time_all(o):
     best = json.loads(BEST.read_text()) if BEST.exists() else {}
     known = best.setdefault(machine(o), {})
     results = json.loads(pathlib.Path(o.json).read_text()) if o.json and os.path.exists(o.json) else []
-    with tempfile.TemporaryDirectory() as folder:
-        for i, (model, kind) in enumerate(rows_of(o, models_of(o))):
-            key = f"{model['name']} {kind}"
-            row = dict(model=model["name"], kind=kind, ratio=0.0)
-            try:
-                sides = Sides(o, model, folder)
-                if o.search or key not in known or (o.search_tenth and i % 10 == 0):
-                    known[key], tried = search(sides, o, model, kind)
-                    print(f"  {key}: {known[key]} of {', '.join(f'{m} {t * 1e3:.3g} ms' for m, t in tried.items())}", flush=True)
-                row = time_row(sides, o, model, kind, known[key])
-            except Failure as failure:
-                row["failure"] = str(failure)
-            results = [r for r in results if (r["model"], r["kind"]) != (row["model"], row["kind"])] + [row]
-            print(line_of(row), flush=True)
-            if o.json:
-                pathlib.Path(o.json).write_text(json.dumps(results, indent=1) + "\n")
+    if o.profile:
+        os.makedirs(o.profile, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.processes) as pool:
+        rows = [Row(o, model, kind, modes_for(o, known, i, model, kind), folder)
+                for i, (model, kind) in enumerate(rows_of(o, models_of(o)))]
+        for first in range(0, len(rows), o.at_once):
+            together = rows[first:first + o.at_once]
+            for row in together:
+                row.begin(pool)
+            for row in together:
+                row.ready()
+            for row in together:
+                keep(o, results, known, row.time())
+                row.end()
     if o.keep_modes:
         BEST.write_text(json.dumps(best, indent=1, sort_keys=True) + "\n")
     print_table(results)
@@ -237,6 +351,8 @@ def time_all(o):
 def line_of(row):
     if "kiln" not in row:
         return f"| {row['model']} | {row['kind']} | | | | 0 | | {row.get('failure', '').splitlines()[-1:] or ''} |"
+    if "torch" not in row:
+        return f"| {row['model']} | {row['kind']} | {row['batch']} | {row['kiln'] * 1e3:.3g} | | | {row['kiln_memory'] >> 20} MiB | |"
     memory = row["kiln_memory"] / max(row["torch_memory"], 1)
     return (f"| {row['model']} | {row['kind']} | {row['batch']} | {row['kiln'] * 1e3:.3g} | {row['torch'] * 1e3:.3g} "
             f"| {row['ratio']:.2f} | {memory:.2f} | {row['mode']} |")
@@ -267,6 +383,10 @@ def main():
     p.add_argument("--steps", type=int, default=10)
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--warm", type=int, default=6)
+    p.add_argument("--at-once", type=int, default=1, help="rows, or with --check models, that are prepared beside each other")
+    p.add_argument("--processes", type=int, default=8, help="how many of their processes start at the same time")
+    p.add_argument("--kiln-only", action="store_true", help="times Kiln alone")
+    p.add_argument("--profile", metavar="FOLDER", help="writes there what each kernel of a row took")
     p.add_argument("--json", help="results are added to this file")
     p.add_argument("--check", action="store_true")
     p.add_argument("--search", action="store_true")

@@ -372,7 +372,7 @@ static void chooses_engines(void)
     CHECK(dnn.alive() == 0 && fake_live() == 0);
 }
 
-/* On request the first plans are timed when one is first run, but not in the middle of a recording, and the fastest one stays. */
+/* The first plans are timed when one is first run, but not in the middle of a recording, and the fastest one stays. */
 static void times_plans(void)
 {
     setenv("KN_CUDNN_TIME", "on", 1);

@@ -59,6 +59,7 @@ typedef struct kni_lt_choice {
 
 /* cuDNN's graphs are made of descriptors with numbered attributes (cuda_cudnn.c knows the numbers). */
 #define KNI_CUDA_GRAPH_LIST(F)                                                                               \
+    F(version, "cudnnGetVersion", (void))                                                                    \
     F(create, "cudnnCreate", (void **handle))                                                                \
     F(destroy, "cudnnDestroy", (void *handle))                                                               \
     F(set_stream, "cudnnSetStream", (void *handle, void *stream))                                            \

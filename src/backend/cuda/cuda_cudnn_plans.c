@@ -1,9 +1,11 @@
 /* What is kept of cuDNN for a device: its handle, and the plans of graphs by what they were made from. A network may need
-   a hundred in each step, and recordings hold what plans launch: none of them goes while there is a recording. */
+   a hundred in each step, and recordings hold what plans launch: none of them goes while there is a recording. Which plan was the fastest
+   is kept on disk, so that a process times only what no process before it had. */
 #include "backend/cuda/cuda_cudnn.h"
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/platform.h"
+#include "support/disk_cache.h"
 #include <string.h>
 
 enum { MOST_PLANS = 512 /* unless recordings hold more */ };
@@ -11,7 +13,7 @@ enum { MOST_PLANS = 512 /* unless recordings hold more */ };
 struct kni_dnn {
     const kni_cuda_graph_api *api;
     void *handle;
-    bool times; /* KN_CUDNN_TIME=on */
+    bool times; /* not with KN_CUDNN_TIME=off */
     uint64_t clock;
     kni_dnn_kept *plans;
     uint32_t count, room;
@@ -26,7 +28,7 @@ static struct kni_dnn *state_of(kni_cuda *c)
     memset(s, 0, sizeof *s);
     s->api = api;
     const char *times = kni_environment("KN_CUDNN_TIME");
-    s->times = times && !strcmp(times, "on");
+    s->times = !times || strcmp(times, "off") != 0;
     if (api->create(&s->handle)) {
         kni_free(s, sizeof *s);
         return NULL;
@@ -89,6 +91,63 @@ static void tell_missing(const kni_cuda *c, const kni_dnn_kind *kind, const void
     kni_log(KN_LOG_WARNING, "%s: cuDNN has no plan for %s: it runs in another way", c->runtime.name, line);
 }
 
+/* ---- which plan was the fastest, on disk */
+
+#define CACHE_KIND "cudnn"
+typedef struct disk_key {
+    int64_t library; /* its version */
+    char device[sizeof ((kni_driver *)0)->description];
+    unsigned char key[KNI_DNN_KEY];
+} disk_key;
+
+static disk_key disk_key_of(const kni_cuda *c, const void *key, size_t bytes)
+{
+    disk_key k;
+    memset(&k, 0, sizeof k);
+    k.library = c->dnn->api->version();
+    memcpy(k.device, c->runtime.driver.description, sizeof k.device);
+    memcpy(k.key, key, bytes);
+    return k;
+}
+
+/* -1: not known. */
+static int known_choice(const kni_cuda *c, const void *key, size_t bytes)
+{
+    const disk_key k = disk_key_of(c, key, bytes);
+    kni_buffer found = {0};
+    int choice = -1;
+    if (kni_disk_cache_get(CACHE_KIND, &k, sizeof k, &found) && found.length == sizeof(int32_t)) {
+        int32_t number;
+        memcpy(&number, found.data, sizeof number);
+        if (number >= 0 && number < KNI_DNN_TRIED) choice = number;
+    }
+    kni_buffer_free(&found);
+    return choice;
+}
+
+static void keep_choice(const kni_cuda *c, const kni_dnn_kept *kept, int32_t choice)
+{
+    const disk_key k = disk_key_of(c, kept->key, kept->bytes);
+    kni_disk_cache_put(CACHE_KIND, &k, sizeof k, &choice, sizeof choice);
+}
+
+static void put_first(kni_dnn_kept *kept, int fastest)
+{
+    const kni_dnn_choice first = kept->choices[0];
+    kept->choices[0] = kept->choices[fastest];
+    kept->choices[fastest] = first;
+}
+
+/* The plans that are to be timed, or the one that was found to be the fastest. */
+static void make_plans(kni_cuda *c, kni_dnn_graph *g, kni_dnn_kept *made, bool times)
+{
+    const int known = times ? known_choice(c, made->key, made->bytes) : -1;
+    made->n_choices = kni_dnn_plan(g, made->choices, known >= 0 ? known + 1 : times ? KNI_DNN_TRIED : 1);
+    if (known < 0 || known >= made->n_choices) return;
+    put_first(made, known);
+    release_plans(c->dnn, made, 1);
+}
+
 kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes, const kni_dnn_kind *kind)
 {
     struct kni_dnn *s = state_of(c);
@@ -107,7 +166,7 @@ kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes, const kni
     memcpy(made->key, key, bytes);
     made->bytes = bytes;
     made->used = ++s->clock;
-    made->n_choices = kni_dnn_plan(&g, made->choices, s->times && kind->timed ? KNI_DNN_TRIED : 1);
+    make_plans(c, &g, made, s->times && kind->timed);
     if (!made->n_choices) tell_missing(c, kind, key);
     return made->n_choices ? made : NULL;
 }
@@ -151,9 +210,8 @@ void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **me
     }
     for (int i = 0; i < 2; i++)
         if (events[i]) (void)api->event_destroy(events[i]);
-    kni_dnn_choice first = kept->choices[0];
-    kept->choices[0] = kept->choices[fastest];
-    kept->choices[fastest] = first;
+    put_first(kept, fastest);
+    if (best >= 0) keep_choice(c, kept, fastest);
     /* A recording may hold what the others launched; and what ran last may have failed on its way. */
     if (kni_runtime_is_held(&c->runtime) || c->runtime.lost || api->stream_wait(c->runtime.stream)) return;
     release_plans(c->dnn, kept, 1);

@@ -2,6 +2,8 @@
 #include "backend/gpu/gpu_conv.h"
 #include "core/reproducible.h"
 #include "ops/conv.h"
+#include <kn/elementwise.h>
+#include <kn/shape.h>
 #include <string.h>
 
 /* An operand in memory of the driver, in order or with channels last. */
@@ -71,7 +73,7 @@ static void find_steps(int64_t *steps, int axes, int64_t inner, const int64_t *s
 }
 
 /* x, w and y are those of the plain convolution, whichever of them is made. Images of one axis are those of two with one row. */
-static bool describe(const kn_record *r, int what, kni_convolution *p)
+static bool describe(const kni_gpu *g, const kn_record *r, int what, kni_convolution *p)
 {
     static const int whats[] = {KNI_CONVOLUTION_FORWARD, KNI_CONVOLUTION_DATA, KNI_CONVOLUTION_FILTER};
     const kni_conv_attributes *at = r->attributes;
@@ -84,6 +86,7 @@ static bool describe(const kn_record *r, int what, kni_convolution *p)
     *p = (kni_convolution){.what = whats[what],
                            .dtype = out->dtype,
                            .axes = axes + missing,
+                           .tf32 = g->tf32,
                            .images = x->dims[0],
                            .channels = x->dims[1],
                            .outs = y->dims[1],
@@ -155,13 +158,24 @@ static kn_status give_all(kni_gpu *g, const kn_record *r, int what, operand in[3
     return s;
 }
 
+/* The transposed convolution without its bias, which is added to what the library made. */
+static kn_status lower_bias(kni_lowering *l)
+{
+    kn_tensor in[3] = {l->in[0], l->in[1], KN_NONE};
+    const kn_ints channels = {.rank = kn_rank(l->in[0]) - 1, .dims = {kn_count(l->in[2]), 1, 1, 1}};
+    l->out[0] = kn_add(kni_apply(l->row, in, KNI_COUNT(in), l->attributes), kn_reshape(l->in[2], channels));
+    return KN_OK;
+}
+
 kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu_tail *tail, int what)
 {
     kni_tensor *bias = r->n_in > 2 ? kni_in(r, 2) : NULL, *y = tail ? tail->result : kni_out(r, 0);
     operand in[3];
     kni_convolution p;
     if (!kni_gpu_conv_suits_library(g, r, what)) return KN_ERROR_UNSUPPORTED;
-    if (((bias || tail) && what != KNI_CONV_FORWARD) || !describe(r, what, &p)) return KN_ERROR_UNSUPPORTED;
+    if (bias && !tail && what == KNI_CONV_TRANSPOSED)
+        return kni_lower_record_by(r, g->backend.device, lower_bias);
+    if (((bias || tail) && what != KNI_CONV_FORWARD) || !describe(g, r, what, &p)) return KN_ERROR_UNSUPPORTED;
     if (tail && tail->added && !lie_alike(tail->added, y)) return KN_ERROR_UNSUPPORTED;
     memset(in, 0, sizeof in);
     kn_status s = give_all(g, r, what, in);
