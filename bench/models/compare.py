@@ -281,7 +281,8 @@ class Row:
         return {n: (statistics.median(t[1] for t in times[n]), times[n][-1][2]) for n in running}
 
     def time(self):
-        row = dict(model=self.model["name"], kind=self.kind, batch=int(options_of(self.o, self.model, self.kind)[1]), ratio=0.0)
+        row = self.row = dict(model=self.model["name"], kind=self.kind, ratio=0.0,
+                              batch=int(options_of(self.o, self.model, self.kind)[1]))
         found = self.take_turns()
         for name, server in self.servers.items():
             if isinstance(server, Failure):
@@ -306,9 +307,12 @@ class Row:
             profile.steps(self.o.steps)
             path = pathlib.Path(self.o.profile) / f"{self.model['name']}_{self.kind}.txt"
             path.write_text(profile_of(profile.close(), self.o.steps))
-        for server in self.servers.values():
-            if not isinstance(server, Failure):
-                server.close()
+        for name, server in self.servers.items():
+            if isinstance(server, Failure):
+                continue
+            log = server.close()
+            if name == "kiln":
+                self.row["launches"] = " ".join(re.findall(r"\d+ (?:launches|recordings made|replayed)", log))
 
 
 def machine(o):
@@ -355,8 +359,9 @@ def time_all(o):
             for row in together:
                 row.ready()
             for row in together:
-                keep(o, results, known, row.time())
+                made = row.time()
                 row.end()
+                keep(o, results, known, made)
     if o.keep_modes:
         BEST.write_text(json.dumps(best, indent=1, sort_keys=True) + "\n")
     print_table(results)
