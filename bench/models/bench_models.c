@@ -56,10 +56,7 @@ static kn_status train_phase(bench *b, int phase, double *loss)
     kn_dtype before = kn_autocast_begin(is_half(b->settings) ? KN_BF16 : KN_F32);
     kn_tensor l = kn_keep(loss_of(b, phase));
     kn_autocast_end(before);
-    const bool early = getenv("BENCH_SUBMIT") != NULL;
-    kn_status s = early ? kn_submit(b->device) : KN_OK;
-    if (s == KN_OK) s = kn_backward(l, &grads);
-    if (s == KN_OK && early && getenv("BENCH_SUBMIT")[0] == '2') s = kn_submit(b->device);
+    kn_status s = kn_backward(l, &grads);
     kn_module part = b->model->part ? b->model->part(b->self, phase) : b->module;
     if (s == KN_OK) s = kn_optim_step(b->optims[phase], b->model->adam ? 3e-4 : 0.001, part, grads);
     if (s == KN_OK && loss) *loss += kn_item(l);
