@@ -151,9 +151,12 @@ typedef struct trial {
 static int try_plan(void *self, int way)
 {
     enum { NO_MEMORY = -1 };
+    /* What a trial takes stays with the device: a plan that wants very much must be the library's first. */
+    const int64_t most = INT64_C(256) << 20;
     trial *t = self;
     const kni_dnn_choice *choice = &t->kept->choices[way];
     const struct kni_dnn *s = t->cuda->dnn;
+    if (way > 0 && choice->workspace > most) return NO_MEMORY;
     void *workspace = choice->workspace > 0 ? kni_cuda_scratch(t->cuda, (size_t)choice->workspace) : NULL;
     if (choice->workspace > 0 && !workspace) return NO_MEMORY;
     return kni_dnn_run(s->api, s->handle, choice->plan, t->ids, t->memory, t->count, workspace);
