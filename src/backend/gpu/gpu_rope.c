@@ -49,8 +49,8 @@ static void part(rope_text *t, const kni_ir_id from[2], kni_ir_id to[2], bool ba
         kni_ir_id lanes[LANES];
         for (int i = 0; i < LANES; i++) {
             const int pair = half * 2 + i / 2, at = 2 * i + half;
-            lanes[i] = back ? kni_ir_lane(t->b, from[i % 2], pair)
-                            : kni_ir_lane(t->b, from[at / LANES], at % LANES);
+            lanes[i] =
+                back ? kni_ir_lane(t->b, from[i % 2], pair) : kni_ir_lane(t->b, from[at / LANES], at % LANES);
         }
         to[half] = kni_ir_pack(t->b, lanes, LANES);
     }
@@ -74,7 +74,8 @@ static void build_body(rope_text *t)
     kni_ir_id quads = number(t, QUADS), tokens = number(t, TOKENS), all = number(t, HEADS);
     kni_ir_id rest = kni_ir_builtin_value(t->b, KNI_IR_ITEM, 0, t->index);
     kni_ir_id quad = take_rest(t, &rest, quads);
-    kni_ir_id head = mul(t, take_rest(t, &rest, kni_ir_word(t->b, "div", all, whole(t, heads))), whole(t, heads));
+    kni_ir_id head =
+        mul(t, take_rest(t, &rest, kni_ir_word(t->b, "div", all, whole(t, heads))), whole(t, heads));
     kni_ir_id token = take_rest(t, &rest, tokens), batch = rest;
     kni_ir_id half = mul(t, quads, whole(t, LANES)), size = mul(t, half, whole(t, 2));
     kni_ir_id first = mul(t, quad, whole(t, LANES)), at = add(t, mul(t, token, half), first);
@@ -99,8 +100,8 @@ static void build_body(rope_text *t)
 
 static kni_ir *build(const rope_key *key)
 {
-    static const char *const names[NUMBERS] = {"heads", "tokens", "quads", "batch_step", "head_step",
-                                               "token_step"};
+    static const char *const names[NUMBERS] = {"heads",      "tokens",    "quads",
+                                               "batch_step", "head_step", "token_step"};
     kni_ir_builder b = kni_ir_begin("rope", 0);
     rope_text t = {.b = &b, .key = key, .index = key->wide ? KN_I64 : KN_I32};
     t.x = kni_ir_buffer(&b, "x", key->dtype, KNI_IR_READ);
