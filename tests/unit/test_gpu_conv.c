@@ -464,6 +464,7 @@ static void cuts_weights(void)
          {997},
          {5},
          {.padding = INTS1(2), .padding_end = INTS1(1)}},
+        {"more places", 1, 1, 1, 1, 1, {32001}, {3}, {.groups = 0}},
         {"many places, three axes", 3, 3, 2, 6, 2, {9, 13, 11}, {3, 1, 2}, {.padding = INTS3(1, 0, 1)}},
     };
     static const conditions all[] = {
@@ -485,12 +486,13 @@ static void cuts_weights(void)
     CHECK(count_kernels('+') > 0);
     gpu->driver->processors = processors;
     /* Two workgroups for each processor, of enough terms, in not too many parts and not too much memory. */
-    CHECK(kni_gpu_choose_parts(gpu, 1 << 20, 1 << 20, 256, 10) == 1);
-    CHECK(kni_gpu_choose_parts(gpu, processors, 1 << 20, 256, 10) == 2);
-    CHECK(kni_gpu_choose_parts(gpu, 1, 511, 256, 10) == 1 && kni_gpu_choose_parts(gpu, 1, 512, 256, 10) == 2);
-    CHECK(kni_gpu_choose_parts(gpu, 1, 1 << 20, 256, 1 << 25) == 1);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1 << 20, 1 << 20, 256, 10) == 1);
+    CHECK(kni_gpu_choose_parts(gpu, 2, processors, 1 << 20, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 511, 256, 10) == 1 && kni_gpu_choose_parts(gpu, 2, 1, 512, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 1 << 25) == 1);
     gpu->driver->processors = 1 << 20;
-    CHECK(kni_gpu_choose_parts(gpu, 1, 1 << 20, 256, 10) == 64);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 10) == 64);
+    CHECK(kni_gpu_choose_parts(gpu, 8, 1, 1 << 20, 256, 10) == 256);
     gpu->driver->processors = processors;
 }
 
@@ -552,6 +554,19 @@ static void leaves_images_where_they_are(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* A library is not asked for depthwise convolutions, in either order. */
+static void keeps_depthwise_from_a_library(void)
+{
+    static const conditions all[] = {{KN_BF16, 0, false, false}, {KN_BF16, 0, false, true}};
+    gpu->driver->convolution = multiply_padding;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const int64_t before = asked;
+        compare(&shapes[0], KNI_CONV_BY_ANY, &all[i]);
+        CHECK(asked == before);
+    }
+    gpu->driver->convolution = NULL;
+}
+
 /* Ways by name; another text says nothing. */
 static void ways_by_name(void)
 {
@@ -603,6 +618,7 @@ int main(void)
     runs_what_was_forced();
     joins_what_follows();
     leaves_images_where_they_are();
+    keeps_depthwise_from_a_library();
     ways_by_name();
     chooses();
     kn_device_use(NULL);

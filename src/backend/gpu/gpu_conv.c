@@ -103,17 +103,17 @@ static void describe(kni_gpu_product_launch *l, const kni_conv_signature *s, con
 /* Cuts the terms of a gradient by the weight where its tiles do not fill the device: how many parts. */
 static int64_t cut(kni_gpu *g, run *a, kni_conv_signature *s)
 {
-    enum { LEAST = 256 /* terms of a part, which fill a tile's pipeline */ };
+    enum { LEAST = 256 /* terms of a part, which fill a tile's pipeline */, BUSY = 2 };
     int64_t *n = a->numbers;
     const int compute = kni_tiled_compute(s->dtype);
     const int64_t results = n[KNI_CONV_GROUPS] * n[KNI_CONV_M] * n[KNI_CONV_N];
     int64_t parts = 1;
-    if (s->what == KNI_CONV_WEIGHT) parts = kni_gpu_choose_parts(g, 1, n[KNI_CONV_TERMS], LEAST, results);
+    if (s->what == KNI_CONV_WEIGHT) parts = kni_gpu_choose_parts(g, BUSY, 1, n[KNI_CONV_TERMS], LEAST, results);
     /* The tiles are chosen for the most parts, then the number of parts for these tiles. */
     s->shape = kni_tiled_choose(g->driver, compute, n[KNI_CONV_M], n[KNI_CONV_N], n[KNI_CONV_TERMS] / parts,
                                 n[KNI_CONV_GROUPS] * parts);
     const int64_t tiles = kni_tiled_tiles(&s->shape, n[KNI_CONV_M], n[KNI_CONV_N]) * n[KNI_CONV_GROUPS];
-    if (parts > 1) parts = kni_gpu_choose_parts(g, tiles, n[KNI_CONV_TERMS], LEAST, results);
+    if (parts > 1) parts = kni_gpu_choose_parts(g, BUSY, tiles, n[KNI_CONV_TERMS], LEAST, results);
     if (parts == 1) return 1;
     const int64_t step = (int64_t)s->shape.depth * s->shape.slices,
                   steps = (n[KNI_CONV_TERMS] + step - 1) / step;

@@ -37,8 +37,8 @@ kn_status kni_gpu_run_conv_direct(kni_gpu *g, const kni_conv_shape *shape, bool 
                                   bool biased, kni_gpu_product_launch *l);
 
 /* ---- sums in parts (conv_parts.c) */
-/* The parts that fill the device where `workgroups` do not, each of at least `least` terms; 1: none. */
-int64_t kni_gpu_choose_parts(const kni_gpu *g, int64_t workgroups, int64_t terms, int64_t least,
+/* The parts that give each processor `busy` workgroups where `workgroups` do not, each of at least `least` terms; 1: none. */
+int64_t kni_gpu_choose_parts(const kni_gpu *g, int64_t busy, int64_t workgroups, int64_t terms, int64_t least,
                              int64_t results);
 /* Launches what leaves `count` parts of all results, one after the other and unrounded, in the place of its result, and adds them up
    in order; where the count is 1, just the launch. `l` has a result or a tail, as it would have without parts. */

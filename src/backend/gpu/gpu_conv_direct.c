@@ -71,12 +71,7 @@ bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *c)
 bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what)
 {
     kni_conv_shape c;
-    const kni_tensor *x = kni_in(r, 0);
     if (g->convolutions == KNI_CONV_BY_LIBRARY) return false;
-    /* A library reads channels that lie last in place; ours would have to move them there and back. */
-    if (g->convolutions == KNI_CONV_BY_ANY && kni_gpu_conv_suits_library(g, r, what) &&
-        kni_order_of(x->type.rank, x->type.dims, x->strides) == KNI_ORDER_CHANNELS)
-        return false;
     kni_gpu_conv_measure(r, what, &c);
     return c.channels == 1 && c.outs <= FEW && kni_gpu_conv_wants_direct(g, &c);
 }
@@ -169,12 +164,12 @@ static void number(const kni_direct_signature *s, const kni_conv_shape *c, kni_g
 static kn_status run_weight(kni_gpu *g, const kni_conv_shape *c, kni_direct_signature s,
                             kni_gpu_product_launch *l)
 {
-    enum { LEAST = 2 /* items of an invocation */ };
+    enum { LEAST = 2 /* items of an invocation */, BUSY = 8 /* workgroups of a processor, to hide latency */ };
     int64_t *n = l->numbers;
     const int64_t results = c->groups * c->outs * c->channels * kni_count_dims(KNI_CONV_AXES, c->kernel);
     l->tiles = c->groups * n[KNI_DIRECT_BLOCKS] * c->channels;
     int64_t parts =
-        kni_gpu_choose_parts(g, l->tiles, n[KNI_DIRECT_ITEMS], (int64_t)s.workgroup * LEAST, results);
+        kni_gpu_choose_parts(g, BUSY, l->tiles, n[KNI_DIRECT_ITEMS], (int64_t)s.workgroup * LEAST, results);
     n[KNI_DIRECT_PART] = pieces(n[KNI_DIRECT_ITEMS], parts);
     n[KNI_DIRECT_RESULTS] = results;
     if (n[KNI_DIRECT_PART]) parts = pieces(n[KNI_DIRECT_ITEMS], n[KNI_DIRECT_PART]);
