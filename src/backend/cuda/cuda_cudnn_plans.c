@@ -96,7 +96,7 @@ static void tell_missing(const kni_cuda *c, const kni_dnn_kind *kind, const void
 #define CACHE_KIND "cudnn"
 typedef struct disk_key {
     int64_t library; /* its version */
-    char device[sizeof ((kni_driver *)0)->description];
+    char device[sizeof((kni_driver *)0)->description];
     unsigned char key[KNI_DNN_KEY];
 } disk_key;
 
