@@ -42,6 +42,12 @@ static struct kni_dnn *state_of(kni_cuda *c)
     return s;
 }
 
+void *kni_dnn_handle(kni_cuda *c)
+{
+    const struct kni_dnn *s = state_of(c);
+    return s ? s->handle : NULL;
+}
+
 static void release_plans(const struct kni_dnn *s, kni_dnn_kept *kept, int first)
 {
     while (kept->n_choices > first) (void)s->api->release(kept->choices[--kept->n_choices].plan);

@@ -147,6 +147,7 @@ static void close_libraries(kni_runtime *rt)
     kni_cuda *c = kni_cuda_of(&rt->driver);
     kni_cuda_products_free(c);
     kni_hopper_free(c);
+    kni_cuda_layers_free(c);
     kni_dnn_free(c);
     free_scratch(c);
 }
@@ -191,6 +192,10 @@ kni_driver *kni_cuda_driver_open(int32_t number)
     d->attention = kni_cuda_attention;
     d->attention_grad = kni_cuda_attention_grad;
     d->convolution = kni_cuda_convolution;
+    if (c->vendor) {
+        d->recurrence = kni_cuda_recurrence;
+        d->recurrence_reserve = kni_cuda_recurrence_reserve;
+    }
     choose_wants(c);
     /* Kernels cannot be compiled without it, so a device that has none is not opened. */
     if (kni_cuda_compiler_library()) return d;
