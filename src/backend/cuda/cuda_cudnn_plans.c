@@ -171,18 +171,18 @@ kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes, const kni
     return made->n_choices ? made : NULL;
 }
 
-/* Milliseconds of a run, after one that does not count; below 0 where it fails. */
+/* Milliseconds of TIMED runs, after one that does not count; below 0 where it fails. */
+enum { TIMED = 3 };
 static float time_of(kni_cuda *c, void *plan, const int64_t *ids, void **memory, int count, void *workspace,
                      void *const events[2])
 {
-    enum { RUNS = 3 };
     const kni_runtime_api *api = &c->api->common;
     void *stream = c->runtime.stream;
     const struct kni_dnn *s = c->dnn;
     float milliseconds = -1;
     int failed = kni_dnn_run(s->api, s->handle, plan, ids, memory, count, workspace);
     if (!failed) failed = api->event_record(events[0], stream);
-    for (int i = 0; i < RUNS && !failed; i++)
+    for (int i = 0; i < TIMED && !failed; i++)
         failed = kni_dnn_run(s->api, s->handle, plan, ids, memory, count, workspace);
     if (!failed) failed = api->event_record(events[1], stream);
     if (!failed) failed = api->event_wait(events[1]);
@@ -190,7 +190,7 @@ static float time_of(kni_cuda *c, void *plan, const int64_t *ids, void **memory,
     return failed ? -1 : milliseconds;
 }
 
-void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **memory, int count)
+void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **memory, int count, float after)
 {
     const kni_runtime_api *api = &c->api->common;
     void *events[2] = {NULL, NULL};
@@ -204,6 +204,7 @@ void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **me
         void *workspace = bytes > 0 ? kni_cuda_scratch(c, (size_t)bytes) : NULL;
         if (bytes > 0 && !workspace) continue;
         float taken = time_of(c, kept->choices[i].plan, ids, memory, count, workspace, events);
+        if (taken >= 0 && kept->choices[i].transforms) taken += TIMED * after;
         if (taken < 0 || (best >= 0 && taken >= best)) continue;
         best = taken;
         fastest = i;
