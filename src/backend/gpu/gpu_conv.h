@@ -64,8 +64,10 @@ typedef struct kni_conv_made {
     bool x_last,
         y_last; /* channels lie last in the first operand; in the other image, be it result or operand */
     bool relu;
+    bool transformed; /* by way of tiles, in which one element that is not finite spoils its neighbours */
 } kni_conv_made;
-/* Makes again what weights that are not finite spoiled, because the library multiplies padding too. */
+/* Makes again what elements that are not finite spoiled: weights, because the library multiplies padding too, and any where it
+   transformed tiles. */
 kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_conv_made *made);
 
 #endif

@@ -194,6 +194,7 @@ kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu
         if (tail && tail->added)
             m.added = (kni_conv_operand){kni_gpu_block_of(tail->added->storage), tail->added->offset};
         place_operands(&p, &m);
+        p.transformed = &m.transformed;
         s = kni_gpu_checked(g, g->driver->convolution(g->driver, &p));
         if (s == KN_OK) g->launches++;
         if (s == KN_OK) s = kni_gpu_conv_mend(g, r, what, &m);
