@@ -83,6 +83,23 @@ typedef struct kni_convolution {
     kni_place x, w, y, bias, added; /* the last two: memory NULL where there is none */
 } kni_convolution;
 
+/* Stacked recurrent layers over sequences of one length (kn_recurrent_layers): x [steps, batch, ins], y [steps, batch, directions
+   hidden], states [layers directions, batch, hidden], all contiguous and of one dtype; the weights are one vector, of each layer's
+   and direction's matrices by x and by h, then of all their biases by x and by h, with the gates of kn/nn/recurrent.h in its order. */
+enum { KNI_RECURRENCE_RNN, KNI_RECURRENCE_GRU, KNI_RECURRENCE_LSTM };
+typedef struct kni_recurrence {
+    int dtype, cell, layers, directions;
+    bool biased, tf32;
+    bool gradient;
+    bool training; /* forward: fills `reserve` for the gradient */
+    int64_t steps, batch, ins, hidden;
+    kni_place x, weights, h, c; /* h and c: memory NULL where they are zeros */
+    kni_place y, last_h, last_c; /* results, but for y in the gradient; last_c: of lstm alone */
+    kni_place reserve;           /* bytes; the gradient reads it */
+    /* the gradient only; dlast_h and dlast_c: memory NULL where they are zeros */
+    kni_place dy, dlast_h, dlast_c, dx, dweights, dh, dc;
+} kni_recurrence;
+
 struct kni_driver {
     const char *name; /* "cuda:0" */
     char description[128];
@@ -146,6 +163,11 @@ struct kni_driver {
     kn_status (*attention_grad)(kni_driver *d, const kni_attention *p);
 
     kn_status (*convolution)(kni_driver *d, const kni_convolution *p);
+
+    /* Optional, together, likewise. recurrence_reserve: the bytes of `reserve`, below 0 where it has no such layers; places are not
+       looked at. */
+    kn_status (*recurrence)(kni_driver *d, const kni_recurrence *p);
+    int64_t (*recurrence_reserve)(kni_driver *d, const kni_recurrence *p);
 
     /* Optional: the table of the backend around it (kn/backend.h). */
     const kn_want *wants;
