@@ -513,12 +513,11 @@ static void mends_what_follows(void)
 
 static void each_way(void)
 {
-    static const conditions all[] = {{KN_F32, 0, false, false},   {KN_F16, 0, false, false},
-                                     {KN_BF16, 0, true, false},   {KN_F64, 0, true, false},
-                                     {KN_I32, 0, false, false},   {KN_F32, INFINITY, false, false},
-                                     {KN_F32, NAN, false, false}, {KN_F32, 0, false, true},
-                                     {KN_F16, 0, false, true},    {KN_F32, NAN, false, true},
-                                     {KN_BF16, INFINITY, true, true}};
+    static const conditions all[] = {
+        {KN_F32, 0, false, false},   {KN_F16, 0, false, false},      {KN_BF16, 0, true, false},
+        {KN_F64, 0, true, false},    {KN_I32, 0, false, false},      {KN_F32, INFINITY, false, false},
+        {KN_F32, NAN, false, false}, {KN_F32, 0, false, true},       {KN_F16, 0, false, true},
+        {KN_F32, NAN, false, true},  {KN_BF16, INFINITY, true, true}};
     static const int ways[] = {KNI_CONV_BY_DIRECT, KNI_CONV_BY_TILED};
     int64_t n = 0;
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
@@ -586,7 +585,8 @@ static void cuts_weights(void)
     /* Two workgroups for each processor, of enough terms, in not too many parts and not too much memory. */
     CHECK(kni_gpu_choose_parts(gpu, 2, 1 << 20, 1 << 20, 256, 10) == 1);
     CHECK(kni_gpu_choose_parts(gpu, 2, processors, 1 << 20, 256, 10) == 2);
-    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 511, 256, 10) == 1 && kni_gpu_choose_parts(gpu, 2, 1, 512, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 511, 256, 10) == 1 &&
+          kni_gpu_choose_parts(gpu, 2, 1, 512, 256, 10) == 2);
     CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 1 << 25) == 1);
     gpu->driver->processors = 1 << 20;
     CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 10) == 64);
@@ -606,25 +606,39 @@ static void runs_what_was_forced(void)
 }
 
 /* What follows a convolution is computed where it stores: one launch, with the values of single records. */
-static void joins_what_follows(void)
+static void joins_what_follows(bool last, int way, int groups)
 {
+    enum { CHANNELS = 8, COUNT = 2 * CHANNELS * 7 * 5 };
+    static const kn_want everything = {KN_WANT_ANY, 2, UINT32_MAX};
     kn_device fused = kn_device_open("fusion(opencl:0)"), on[2] = {exact, fused};
-    float back[2][2 * 6 * 7 * 5];
-    if (!CHECK(fused != NULL)) return;
+    kn_device both[2] = {gpu->backend.device, kni_device_find(fused, "test")};
+    float back[2][COUNT];
+    if (!CHECK(both[1] != NULL)) return;
+    gpu->convolutions = (uint8_t)way;
     for (int i = 0; i < 2; i++) {
         kn_scope scope = kn_scope_begin();
         const int64_t size[] = {7, 5}, taps[] = {3, 3};
+        int64_t strides[KN_MAX_RANK];
         kn_device_use(on[i]);
-        kn_tensor x = made(2, 2, 6, size, KN_F32, 1, 0, false), w = made(2, 6, 1, taps, KN_F32, 2, 0, false);
-        kn_tensor other = made(2, 2, 6, size, KN_F32, 3, 0, false),
-                  bias = kn_keep(kn_arange(0, 6, 1, KN_F32));
+        kn_tensor x = made(2, 2, CHANNELS, size, KN_F32, 1, 0, false),
+                  w = made(2, CHANNELS, CHANNELS / groups, taps, KN_F32, 2, 0, false);
+        kn_tensor other = made(2, 2, CHANNELS, size, KN_F32, 3, 0, false),
+                  bias = kn_keep(kn_arange(0, CHANNELS, 1, KN_F32));
+        if (last) x = turned(x), other = turned(other);
         CHECK(kn_sync(on[i]) == KN_OK);
+        for (int k = 0; k < 2; k++) both[k]->wants = &everything, both[k]->n_wants = last && i;
         const uint64_t launches = gpu->launches;
-        kn_tensor y = kn_conv2d(x, w, bias, &(kn_conv2d_args){.padding = {1, 1}, .groups = 6});
-        CHECK(kn_read(kn_keep(kn_relu(kn_add(y, other))), back[i], sizeof back[i]) == KN_OK);
-        CHECK(gpu->launches - launches == (uint64_t)i);
+        kn_tensor y = kn_conv2d(x, w, bias, &(kn_conv2d_args){.padding = {1, 1}, .groups = groups});
+        y = kn_keep(kn_relu(kn_add(y, other)));
+        CHECK(kn_sync(on[i]) == KN_OK);
+        /* Tiles read rows, to which x is turned first. */
+        CHECK(gpu->launches - launches == (uint64_t)i * (last && way == KNI_CONV_BY_TILED ? 2 : 1));
+        CHECK(kn_strides(y, strides) == KN_OK && (strides[1] == 1) == (last && i));
+        CHECK(kn_read(y, back[i], sizeof back[i]) == KN_OK);
+        for (int k = 0; k < 2; k++) both[k]->n_wants = 0;
         kn_scope_end(scope, KN_NONE);
     }
+    gpu->convolutions = KNI_CONV_BY_ANY;
     CHECK(!memcmp(back[0], back[1], sizeof back[0]));
 }
 
@@ -636,7 +650,8 @@ static void goes_in_lanes(void)
     const int64_t size[] = {6, 10}, taps[] = {3, 4};
     kn_scope scope = kn_scope_begin();
     kn_device_use(device);
-    kn_tensor x = turned(made(2, 2, 16, size, KN_BF16, 1, 0, false)), w = made(2, 16, 1, taps, KN_BF16, 2, 0, false);
+    kn_tensor x = turned(made(2, 2, 16, size, KN_BF16, 1, 0, false)),
+              w = made(2, 16, 1, taps, KN_BF16, 2, 0, false);
     kni_conv_attributes a = {.groups = 16, .extra = INTS2(3, 4)};
     kn_tensor in[3] = {x, w, KN_NONE}, y;
     CHECK(kn_sync(device) == KN_OK);
@@ -746,7 +761,11 @@ int main(void)
     cuts_weights();
     each_way();
     runs_what_was_forced();
-    joins_what_follows();
+    for (int last = 0; last < 2; last++) {
+        joins_what_follows(last, KNI_CONV_BY_DIRECT, 8);
+        joins_what_follows(last, KNI_CONV_BY_DIRECT, 2);
+        joins_what_follows(last, KNI_CONV_BY_TILED, 1);
+    }
     leaves_images_where_they_are();
     goes_in_lanes();
     keeps_depthwise_from_a_library();

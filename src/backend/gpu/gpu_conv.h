@@ -34,6 +34,8 @@ void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *shape);
 bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *shape);
 /* Whether it reads and makes images with channels last by vectors of channels. */
 bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *shape);
+/* The most neighbours that a kernel of ours hands at once to what follows the convolution. */
+uint32_t kni_gpu_conv_tail_lanes(const kni_gpu *g, const kn_record *r, int what);
 bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what);
 /* `l` has operands, in the order other operand, x and bias, the result where there is no tail, and the tail. KN_ERROR_UNSUPPORTED
    without a text: not this one. */
