@@ -140,13 +140,13 @@ void kni_rows_moments_end(kni_rows_emit *s, const kni_rows_moments *m, bool leav
     kni_rows_share_rows(s, sum, totals);
     kni_ir_id all = leaves ? count_of(s, s->begin, s->end, dtype_of(s, m->sum)) : 0;
     if (!leaves) set_sums(s, m->squares, totals, m->shift, from);
+    if (leaves) kni_rows_leave(s, sum, totals);
     for (uint32_t i = 0; i < rows; i++) {
-        if (leaves) kni_rows_leave(s, sum, i, totals[i]);
         if (leaves) from[i] = word(s, "div", totals[i].value, all);
         totals[i].value = moved(s, count, mean[i], kni_ir_get(s->b, m->spread[i]), from[i]);
     }
     kni_rows_share_rows(s, squares, totals);
-    for (uint32_t i = 0; i < rows && leaves; i++) kni_rows_leave(s, squares, i, totals[i]);
+    if (leaves) kni_rows_leave(s, squares, totals);
     if (!leaves) set_rows(s, m->squares, totals);
     if (!rest) return;
     for (uint32_t i = 0; i < rows; i++)
@@ -157,29 +157,48 @@ void kni_rows_moments_end(kni_rows_emit *s, const kni_rows_moments *m, bool leav
 
 /* ---- from parts */
 
-static kni_ir_id left(kni_rows_emit *s, uint16_t node, kni_ir_id part, uint32_t row)
+/* The squares of all parts, and the distances where they are asked for, from what the parts left. */
+typedef struct taking {
+    uint16_t sum, squares;
+    bool rest;
+    const kni_ir_id *from;
+    kni_ir_id spread[KNI_EMIT_LANES], apart[KNI_EMIT_LANES]; /* variables */
+} taking;
+
+static void add_to(kni_rows_emit *s, kni_ir_id variable, kni_ir_id x)
 {
-    const kni_work_node *n = &s->w->nodes[node];
-    kni_ir_id at = kni_rows_part_place(s, part, row);
-    return kni_ir_load(s->b, n->temps[0] - 1u, at, kni_rows_dtype(s->w, n), 1);
+    kni_ir_set(s->b, variable, word(s, "add", kni_ir_get(s->b, variable), x));
 }
 
-/* The parts' sums as the row's. */
-static void take_sums(kni_rows_emit *s, uint16_t sum, kni_rows_total *totals)
+static void take_some(kni_rows_emit *s, const kni_ir_id *parts, uint32_t some, void *context)
 {
-    const kni_work_node *n = &s->w->nodes[sum];
-    int dtype = dtype_of(s, sum);
-    uint32_t rows = kni_rows_separate(s->w);
-    kni_ir_id sums[KNI_EMIT_LANES];
-    kni_emit_mark mark;
-    for (uint32_t i = 0; i < rows; i++)
-        sums[i] = kni_ir_variable(s->b, dtype, 1, kni_ir_real(s->b, dtype, 0));
-    kni_ir_id j = kni_rows_parts_begin(s, &mark);
-    for (uint32_t i = 0; i < rows; i++)
-        kni_ir_set(s->b, sums[i], word(s, "add", kni_ir_get(s->b, sums[i]), left(s, sum, j, i)));
-    kni_rows_parts_end(s, mark);
-    for (uint32_t i = 0; i < rows; i++) totals[i] = (kni_rows_total){kni_ir_get(s->b, sums[i]), 0};
-    kni_rows_share_rows(s, n, totals);
+    const taking *t = context;
+    const kni_work *w = s->w;
+    int dtype = dtype_of(s, t->sum);
+    kni_ir_id totals[KNI_ROWS_PARTS_AT_ONCE][KNI_EMIT_LANES], squares[KNI_ROWS_PARTS_AT_ONCE][KNI_EMIT_LANES];
+    kni_ir_id width = kni_emit_number(&s->e, w->width_number), size = kni_emit_number(&s->e, w->part_number);
+    for (uint32_t k = 0; k < some; k++) {
+        kni_rows_left(s, w->nodes[t->sum].temps[0], parts[k], dtype, totals[k]);
+        kni_rows_left(s, w->nodes[t->squares].temps[0], parts[k], dtype, squares[k]);
+    }
+    for (uint32_t k = 0; k < some; k++) {
+        kni_ir_id begin = word(s, "mul", parts[k], size);
+        kni_ir_id count = count_of(s, begin, word(s, "min", word(s, "add", begin, size), width), dtype);
+        for (uint32_t i = 0; i < kni_rows_separate(w); i++) {
+            kni_ir_id mean = word(s, "div", totals[k][i], count);
+            add_to(s, t->spread[i], moved(s, count, mean, squares[k][i], t->from[i]));
+            if (t->rest) add_to(s, t->apart[i], word(s, "mul", word(s, "sub", mean, t->from[i]), count));
+        }
+    }
+}
+
+static void share_and_set(kni_rows_emit *s, uint16_t node, const kni_ir_id *variables)
+{
+    kni_rows_total totals[KNI_EMIT_LANES];
+    for (uint32_t i = 0; i < kni_rows_separate(s->w); i++)
+        totals[i] = (kni_rows_total){kni_ir_get(s->b, variables[i]), 0};
+    kni_rows_share_rows(s, &s->w->nodes[node], totals);
+    set_rows(s, node, totals);
 }
 
 void kni_rows_moments_take(kni_rows_emit *s, uint16_t squares)
@@ -187,35 +206,17 @@ void kni_rows_moments_take(kni_rows_emit *s, uint16_t squares)
     const kni_work *w = s->w;
     uint16_t sum = w->nodes[squares].partner, rest = rest_of(w, sum);
     int dtype = dtype_of(s, sum);
-    uint32_t rows = kni_rows_separate(w);
-    kni_ir_id shift[KNI_EMIT_LANES], from[KNI_EMIT_LANES], spread[KNI_EMIT_LANES], apart[KNI_EMIT_LANES];
+    kni_ir_id shift[KNI_EMIT_LANES], from[KNI_EMIT_LANES], zero = kni_ir_real(s->b, dtype, 0);
     kni_rows_total totals[KNI_EMIT_LANES];
-    kni_emit_mark mark;
-    take_sums(s, sum, totals);
+    taking t = {.sum = sum, .squares = squares, .rest = rest, .from = from};
     find_shifts(s, sum, shift);
+    kni_rows_sum_parts(s, &w->nodes[sum], totals);
     set_sums(s, squares, totals, shift, from);
-    kni_ir_id zero = kni_ir_real(s->b, dtype, 0), width = kni_emit_number(&s->e, w->width_number);
-    kni_ir_id size = kni_emit_number(&s->e, w->part_number);
-    for (uint32_t i = 0; i < rows; i++) {
-        spread[i] = kni_ir_variable(s->b, dtype, 1, zero);
-        apart[i] = rest ? kni_ir_variable(s->b, dtype, 1, zero) : 0;
+    for (uint32_t i = 0; i < kni_rows_separate(w); i++) {
+        t.spread[i] = kni_ir_variable(s->b, dtype, 1, zero);
+        t.apart[i] = rest ? kni_ir_variable(s->b, dtype, 1, zero) : 0;
     }
-    kni_ir_id j = kni_rows_parts_begin(s, &mark), begin = word(s, "mul", j, size);
-    kni_ir_id count = count_of(s, begin, word(s, "min", word(s, "add", begin, size), width), dtype);
-    for (uint32_t i = 0; i < rows; i++) {
-        kni_ir_id total = left(s, sum, j, i), mean = word(s, "div", total, count);
-        kni_ir_id all = moved(s, count, mean, left(s, squares, j, i), from[i]);
-        kni_ir_set(s->b, spread[i], word(s, "add", kni_ir_get(s->b, spread[i]), all));
-        if (!rest) continue;
-        all = word(s, "mul", word(s, "sub", mean, from[i]), count);
-        kni_ir_set(s->b, apart[i], word(s, "add", kni_ir_get(s->b, apart[i]), all));
-    }
-    kni_rows_parts_end(s, mark);
-    for (uint32_t i = 0; i < rows; i++) totals[i] = (kni_rows_total){kni_ir_get(s->b, spread[i]), 0};
-    kni_rows_share_rows(s, &w->nodes[squares], totals);
-    set_rows(s, squares, totals);
-    if (!rest) return;
-    for (uint32_t i = 0; i < rows; i++) totals[i] = (kni_rows_total){kni_ir_get(s->b, apart[i]), 0};
-    kni_rows_share_rows(s, &w->nodes[rest], totals);
-    set_rows(s, rest, totals);
+    kni_rows_each_part(s, take_some, &t);
+    share_and_set(s, squares, t.spread);
+    if (rest) share_and_set(s, rest, t.apart);
 }

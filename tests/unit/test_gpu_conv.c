@@ -89,6 +89,28 @@ static const shape shapes[] = {
      {3, 2, 3},
      {.stride = INTS3(1, 2, 1), .padding = INTS3(1, 0, 1)}},
     {"no images", 2, 0, 3, 3, 3, {5, 5}, {3, 3}, {.groups = 0}},
+    /* In lanes where channels lie last. */
+    {"lanes", 2, 2, 8, 8, 8, {11, 13}, {3, 3}, {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+    {"lanes, stride 2",
+     2,
+     2,
+     12,
+     12,
+     12,
+     {9, 12},
+     {3, 3},
+     {.stride = INTS2(2, 2), .padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+    {"lanes, 7 x 7", 2, 2, 4, 4, 4, {17, 9}, {7, 7}, {.padding = INTS2(3, 3), .padding_end = INTS2(3, 3)}},
+    {"lanes, 5 x 4, dilated",
+     2,
+     1,
+     20,
+     20,
+     20,
+     {19, 14},
+     {5, 4},
+     {.stride = INTS2(3, 2), .dilation = INTS2(2, 3), .padding = INTS2(2, 0), .padding_end = INTS2(1, 2)}},
+    {"lanes, cropped", 2, 1, 4, 4, 4, {8, 9}, {3, 3}, {.padding = INTS2(-1, 2), .padding_end = INTS2(0, -2)}},
     {"many terms", 2, 3, 2, 3, 1, {20, 21}, {3, 3}, {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
 };
 
@@ -217,7 +239,7 @@ static int count_kernels(char kind)
     return n;
 }
 
-enum { TILED = 'v', DIRECT = 'd' };
+enum { TILED = 'v', DIRECT = 'd', LANES = 'l' };
 
 /* ---- a library, which multiplies padding as zeros and gives what is not finite its due */
 
@@ -377,7 +399,7 @@ static void mends_a_library(void)
             const int64_t before = asked;
             compare(&shapes[k], KNI_CONV_BY_LIBRARY, &all[i]);
             /* Cropping and convolutions of nothing are ours. */
-            const bool ours = !strcmp(shapes[k].what, "cropped") || !strcmp(shapes[k].what, "no images");
+            const bool ours = strstr(shapes[k].what, "cropped") || !strcmp(shapes[k].what, "no images");
             if (!CHECK(asked - before == (ours ? 0 : 3))) printf("  %s\n", shapes[k].what);
         }
     gpu->driver->convolution = NULL;
@@ -421,14 +443,16 @@ static void each_way(void)
                                      {KN_BF16, 0, true, false},   {KN_F64, 0, true, false},
                                      {KN_I32, 0, false, false},   {KN_F32, INFINITY, false, false},
                                      {KN_F32, NAN, false, false}, {KN_F32, 0, false, true},
-                                     {KN_F16, 0, false, true},    {KN_F32, NAN, false, true}};
+                                     {KN_F16, 0, false, true},    {KN_F32, NAN, false, true},
+                                     {KN_BF16, INFINITY, true, true}};
     static const int ways[] = {KNI_CONV_BY_DIRECT, KNI_CONV_BY_TILED};
     int64_t n = 0;
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
             for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
                 /* Every shape in f32, in both orders; the other dtypes and values go through some of them. */
-                if (i > 0 && i != 7 && (k + i + w) % 9) continue;
+                const bool lanes = !strncmp(shapes[k].what, "lanes", 5) && !w;
+                if (i > 0 && i != 7 && (k + i + w) % 9 && !(lanes && i + k % 2 > 8)) continue;
                 if (check_part(n++, 6)) compare(&shapes[k], ways[w], &all[i]);
             }
 }
@@ -464,6 +488,7 @@ static void cuts_weights(void)
          {997},
          {5},
          {.padding = INTS1(2), .padding_end = INTS1(1)}},
+        {"more places", 1, 1, 1, 1, 1, {32001}, {3}, {.groups = 0}},
         {"many places, three axes", 3, 3, 2, 6, 2, {9, 13, 11}, {3, 1, 2}, {.padding = INTS3(1, 0, 1)}},
     };
     static const conditions all[] = {
@@ -485,12 +510,13 @@ static void cuts_weights(void)
     CHECK(count_kernels('+') > 0);
     gpu->driver->processors = processors;
     /* Two workgroups for each processor, of enough terms, in not too many parts and not too much memory. */
-    CHECK(kni_gpu_choose_parts(gpu, 1 << 20, 1 << 20, 256, 10) == 1);
-    CHECK(kni_gpu_choose_parts(gpu, processors, 1 << 20, 256, 10) == 2);
-    CHECK(kni_gpu_choose_parts(gpu, 1, 511, 256, 10) == 1 && kni_gpu_choose_parts(gpu, 1, 512, 256, 10) == 2);
-    CHECK(kni_gpu_choose_parts(gpu, 1, 1 << 20, 256, 1 << 25) == 1);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1 << 20, 1 << 20, 256, 10) == 1);
+    CHECK(kni_gpu_choose_parts(gpu, 2, processors, 1 << 20, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 511, 256, 10) == 1 && kni_gpu_choose_parts(gpu, 2, 1, 512, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 1 << 25) == 1);
     gpu->driver->processors = 1 << 20;
-    CHECK(kni_gpu_choose_parts(gpu, 1, 1 << 20, 256, 10) == 64);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 10) == 64);
+    CHECK(kni_gpu_choose_parts(gpu, 8, 1, 1 << 20, 256, 10) == 256);
     gpu->driver->processors = processors;
 }
 
@@ -528,6 +554,34 @@ static void joins_what_follows(void)
     CHECK(!memcmp(back[0], back[1], sizeof back[0]));
 }
 
+/* Channels that are a multiple of a vector go in lanes, results and both gradients in one launch each. */
+static void goes_in_lanes(void)
+{
+    static const kn_want everything = {KN_WANT_ANY, 2, UINT32_MAX};
+    kn_device own = gpu->backend.device;
+    const int64_t size[] = {6, 10}, taps[] = {3, 4};
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(device);
+    kn_tensor x = turned(made(2, 2, 16, size, KN_BF16, 1, 0, false)), w = made(2, 16, 1, taps, KN_BF16, 2, 0, false);
+    kni_conv_attributes a = {.groups = 16, .extra = INTS2(3, 4)};
+    kn_tensor in[3] = {x, w, KN_NONE}, y;
+    CHECK(kn_sync(device) == KN_OK);
+    own->wants = &everything;
+    own->n_wants = 1;
+    const int lanes = count_kernels(LANES);
+    uint64_t launches = gpu->launches;
+    in[0] = y = kn_keep(kni_apply(&kni_op_conv, in, 3, &a));
+    CHECK(kn_sync(device) == KN_OK && gpu->launches - launches == 1 && count_kernels(LANES) == lanes + 1);
+    kni_conv_attributes back = {.groups = 16};
+    CHECK(kn_ok(kn_keep(kni_apply(&kni_op_conv_transpose, in, 3, &back))) && kn_sync(device) == KN_OK);
+    CHECK(gpu->launches - launches == 2 && count_kernels(LANES) == lanes + 2);
+    in[0] = x, in[1] = y;
+    CHECK(kn_ok(kn_keep(kni_apply(&kni_op_conv_weight_grad, in, 2, &a))) && kn_sync(device) == KN_OK);
+    CHECK(gpu->launches - launches == 3 && count_kernels(LANES) == lanes + 3);
+    own->n_wants = 0;
+    kn_scope_end(scope, KN_NONE);
+}
+
 /* Depthwise images with channels last are read and made as they lie: one launch, no copy. */
 static void leaves_images_where_they_are(void)
 {
@@ -542,14 +596,29 @@ static void leaves_images_where_they_are(void)
     own->wants = &everything;
     own->n_wants = 1;
     const uint64_t launches = gpu->launches;
+    const int lanes = count_kernels(LANES); /* six channels are no whole vectors */
     kn_tensor y = kn_keep(kn_conv2d(x, w, KN_NONE, &(kn_conv2d_args){.padding = {1, 1}, .groups = 6}));
     CHECK(kn_sync(device) == KN_OK && gpu->launches - launches == 1);
+    CHECK(count_kernels(LANES) == lanes);
     kn_tensor z = kn_keep(kn_relu(kn_add(y, x)));
     CHECK(kn_ok(z) && gpu->launches - launches == 3);
     own->n_wants = 0;
     int64_t strides[KN_MAX_RANK];
     CHECK(kn_strides(z, strides) == KN_OK && strides[1] == 1 && strides[3] == 6);
     kn_scope_end(scope, KN_NONE);
+}
+
+/* A library is not asked for depthwise convolutions, in either order. */
+static void keeps_depthwise_from_a_library(void)
+{
+    static const conditions all[] = {{KN_BF16, 0, false, false}, {KN_BF16, 0, false, true}};
+    gpu->driver->convolution = multiply_padding;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const int64_t before = asked;
+        compare(&shapes[0], KNI_CONV_BY_ANY, &all[i]);
+        CHECK(asked == before);
+    }
+    gpu->driver->convolution = NULL;
 }
 
 /* Ways by name; another text says nothing. */
@@ -603,6 +672,8 @@ int main(void)
     runs_what_was_forced();
     joins_what_follows();
     leaves_images_where_they_are();
+    goes_in_lanes();
+    keeps_depthwise_from_a_library();
     ways_by_name();
     chooses();
     kn_device_use(NULL);

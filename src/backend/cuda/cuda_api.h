@@ -35,6 +35,7 @@ typedef struct kni_lt_choice {
 } kni_lt_choice;
 
 #define KNI_CUDA_PRODUCT_LIST(F)                                                                             \
+    F(version, "cublasLtGetVersion", (void))                                                                 \
     F(create, "cublasLtCreate", (void **handle))                                                             \
     F(destroy, "cublasLtDestroy", (void *handle))                                                            \
     F(desc_create, "cublasLtMatmulDescCreate", (void **desc, int compute, int scale))                        \

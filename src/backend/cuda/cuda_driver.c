@@ -172,9 +172,8 @@ static void choose_wants(kni_cuda *c)
     enum { HALVES = 1 << KN_F16 | 1 << KN_BF16, LEAST = 8 };
     static const kn_want halves = {KN_WANT_ANY, LEAST, HALVES},
                          rounded = {KN_WANT_ANY, LEAST, HALVES | 1 << KN_F32};
-    const char *tf32 = kni_environment("KN_TF32"), *layout = kni_environment("KN_LAYOUT");
-    /* Not by default as long as no GPU has shown that it pays. */
-    if (!layout || strcmp(layout, "library") != 0 || !c->vendor || !kni_cuda_graph_library()) return;
+    const char *tf32 = kni_environment("KN_TF32");
+    if (!c->vendor || !kni_cuda_graph_library()) return;
     c->runtime.driver.wants = tf32 && !strcmp(tf32, "on") ? &rounded : &halves;
     c->runtime.driver.n_wants = 1;
 }

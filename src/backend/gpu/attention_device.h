@@ -43,5 +43,9 @@ const char *kni_gpu_attention_untiled(const kni_gpu *g, const kni_gpu_attention 
 kn_status kni_gpu_attend_tiled(kni_gpu *g, const kni_gpu_attention *a, kni_gpu_block *out, int64_t out_offset,
                                kni_gpu_block *rows);
 kn_status kni_gpu_attend_tiled_grad(kni_gpu *g, const kni_gpu_attention *a);
+/* Whether the gradient of the bias is that by the biased scores, [batch, heads, queries, keys], or where *sums that in f32 summed over
+   batch, heads or both, which the second function does. */
+bool kni_gpu_attention_shows(const kni_gpu_attention *a, bool *sums);
+kn_status kni_gpu_attention_sum_slopes(kni_gpu *g, const kni_gpu_attention *a, kni_gpu_block *slopes);
 
 #endif

@@ -20,7 +20,9 @@ bool kni_gpu_conv_kernel_first(const kni_gpu *g, const kn_record *r, int what);
 enum { KNI_CONV_AXES = 3 };
 typedef struct kni_conv_shape {
     int what, dtype, axes;
-    bool x_last, y_last; /* what it reads lies with channels last, and what it makes is to */
+    /* What it reads lies with channels last, and what it makes is to; for the gradient by the weight, both images lie so. */
+    bool x_last, y_last;
+    bool aligned; /* images begin where vectors may */
     int64_t images, groups, channels, outs;
     int64_t x_size[KNI_CONV_AXES], kernel[KNI_CONV_AXES], y_size[KNI_CONV_AXES];
     int64_t stride[KNI_CONV_AXES], padding[KNI_CONV_AXES], dilation[KNI_CONV_AXES];
@@ -30,6 +32,8 @@ void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *shape);
 /* ---- without tiles (gpu_conv_direct.c) */
 /* Whether that is the best way of ours, and whether it comes before a library's. */
 bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *shape);
+/* Whether it reads and makes images with channels last by vectors of channels. */
+bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *shape);
 bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what);
 /* `l` has operands, in the order other operand, x and bias, the result where there is no tail, and the tail. KN_ERROR_UNSUPPORTED
    without a text: not this one. */
@@ -37,8 +41,8 @@ kn_status kni_gpu_run_conv_direct(kni_gpu *g, const kni_conv_shape *shape, bool 
                                   bool biased, kni_gpu_product_launch *l);
 
 /* ---- sums in parts (conv_parts.c) */
-/* The parts that fill the device where `workgroups` do not, each of at least `least` terms; 1: none. */
-int64_t kni_gpu_choose_parts(const kni_gpu *g, int64_t workgroups, int64_t terms, int64_t least,
+/* The parts that give each processor `busy` workgroups where `workgroups` do not, each of at least `least` terms; 1: none. */
+int64_t kni_gpu_choose_parts(const kni_gpu *g, int64_t busy, int64_t workgroups, int64_t terms, int64_t least,
                              int64_t results);
 /* Launches what leaves `count` parts of all results, one after the other and unrounded, in the place of its result, and adds them up
    in order; where the count is 1, just the launch. `l` has a result or a tail, as it would have without parts. */

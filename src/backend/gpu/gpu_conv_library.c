@@ -175,7 +175,8 @@ kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu
     if (!kni_gpu_conv_suits_library(g, r, what)) return KN_ERROR_UNSUPPORTED;
     if (bias && !tail && what == KNI_CONV_TRANSPOSED)
         return kni_lower_record_by(r, g->backend.device, lower_bias);
-    if (((bias || tail) && what != KNI_CONV_FORWARD) || !describe(g, r, what, &p)) return KN_ERROR_UNSUPPORTED;
+    if (((bias || tail) && what != KNI_CONV_FORWARD) || !describe(g, r, what, &p))
+        return KN_ERROR_UNSUPPORTED;
     if (tail && tail->added && !lie_alike(tail->added, y)) return KN_ERROR_UNSUPPORTED;
     memset(in, 0, sizeof in);
     kn_status s = give_all(g, r, what, in);

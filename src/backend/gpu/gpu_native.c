@@ -11,6 +11,7 @@ static const struct {
     {&kni_op_attention_grad, kni_gpu_run_attention_grad},
     {&kni_op_dropout_attention, kni_gpu_run_attention},
     {&kni_op_dropout_attention_grad, kni_gpu_run_attention_grad},
+    {&kni_op_rope, kni_gpu_run_rope},
     {&kni_op_recurrent_layers, kni_gpu_run_layers},
     {&kni_op_recurrent_layers_grad, kni_gpu_run_layers_grad},
     {&kni_op_update_slice, kni_gpu_run_update_slice},

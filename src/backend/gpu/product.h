@@ -111,6 +111,8 @@ kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);
 /* At positions and for lengths that lie on the device (gpu_at.c). */
 kn_status kni_gpu_run_update_at(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_attention_at(kni_gpu *g, const kn_record *r);
+/* The rotary embedding, where quads of x can be read as they lie (gpu_rope.c). */
+kn_status kni_gpu_run_rope(kni_gpu *g, const kn_record *r);
 /* Rows of a table that indices name, taken, added to and updated (gpu_rows.c). */
 kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r);
