@@ -9,7 +9,11 @@
 
 enum { BAD = 2000, UNSUPPORTED = 3000, ALIGNMENT = 16 };
 enum { RELU = 0, TANH = 1, LSTM = 2, GRU = 3 };
-enum { SAVED = 16, BY_X = 8, BY_H = 12 }; /* of each element: gates, from 8 on the gradients by their two shares */
+enum {
+    SAVED = 16,
+    BY_X = 8,
+    BY_H = 12
+}; /* of each element: gates, from 8 on the gradients by their two shares */
 
 int fake_cuda_told(const char *name);
 int fake_cuda_give(void (*run)(const void *data), void *data);
@@ -118,7 +122,8 @@ static size_t place(const object *o, int pass, int part, bool bias)
         matrices += rows * ((size_t)ins_of(o, i) + hidden) + (gap ? gap + 2 * rows : 0);
     }
     const size_t ins = (size_t)ins_of(o, pass), gates = (size_t)gates_of(o), k = (size_t)part;
-    if (bias) return (gap ? at + gap + rows * (ins + hidden) : matrices + 2 * rows * (size_t)pass) + k * hidden;
+    if (bias)
+        return (gap ? at + gap + rows * (ins + hidden) : matrices + 2 * rows * (size_t)pass) + k * hidden;
     return at + (k < gates ? k * hidden * ins : rows * ins + (k - gates) * hidden * hidden);
 }
 static size_t weights_of(const object *o)
@@ -140,7 +145,8 @@ static size_t reserve_of(const object *o, const object *x)
     const size_t each = (size_t)(x->sizes[0] * x->sizes[1] * o->hidden);
     return 1 + (size_t)passes_of(o) * each * (SAVED + 1);
 }
-int cudnnGetRNNTempSpaceSizes(void *handle, void *layers, int mode, void *x, size_t *workspace, size_t *reserve)
+int cudnnGetRNNTempSpaceSizes(void *handle, void *layers, int mode, void *x, size_t *workspace,
+                              size_t *reserve)
 {
     ENTER;
     const object *o = layers, *data = x;
@@ -154,7 +160,8 @@ int cudnnGetRNNWeightParams(void *handle, void *layers, int32_t pass, size_t byt
     ENTER;
     const object *o = layers;
     const size_t each = size_of(o->dtype);
-    if (!handle || !matrix || !bias || pass < 0 || pass >= passes_of(o) || part < 0 || part >= 2 * gates_of(o))
+    if (!handle || !matrix || !bias || pass < 0 || pass >= passes_of(o) || part < 0 ||
+        part >= 2 * gates_of(o))
         return BAD;
     *matrix_at = (char *)weights + place(o, pass, part, false) * each;
     *bias_at = o->biased ? (char *)weights + place(o, pass, part, true) * each : NULL;
@@ -181,7 +188,8 @@ static float *saved_of(const call *k, int pass, int t, int b, int j)
 static float *result_of(const call *k, int layer)
 {
     const size_t each = (size_t)(k->x.sizes[0] * k->x.sizes[1] * k->o.hidden);
-    return k->reserve + 1 + each * (size_t)passes_of(&k->o) * SAVED + each * (size_t)(layer * k->o.directions);
+    return k->reserve + 1 + each * (size_t)passes_of(&k->o) * SAVED +
+           each * (size_t)(layer * k->o.directions);
 }
 static float bias_of(const call *k, int pass, int part, int j)
 {
@@ -235,7 +243,9 @@ static void run_forward(const void *data)
                 const int t = back ? steps - 1 - i : i, before = back ? t + 1 : t - 1;
                 float h[256];
                 for (int j = 0; j < hidden; j++)
-                    h[j] = i ? saved_of(k, pass, before, b, j)[7] : k->h ? k->h[(pass * batch + b) * hidden + j] : 0;
+                    h[j] = i      ? saved_of(k, pass, before, b, j)[7]
+                           : k->h ? k->h[(pass * batch + b) * hidden + j]
+                                  : 0;
                 for (int j = 0; j < hidden; j++) {
                     const float c = i      ? saved_of(k, pass, before, b, j)[5]
                                     : k->c ? k->c[(pass * batch + b) * hidden + j]
@@ -363,9 +373,10 @@ static int give(const call *k, void (*run)(const void *))
 /* Whether x, y, h and what belongs to them were described alike. */
 static bool fit(const object *o, const object *x, const object *y, const object *h)
 {
-    return o->kind == LAYERS && x->kind == DATA && y->kind == DATA && h->kind == TENSOR && x->dtype == o->dtype &&
-           y->dtype == o->dtype && h->dtype == o->dtype && x->sizes[2] == o->ins && y->sizes[0] == x->sizes[0] &&
-           y->sizes[1] == x->sizes[1] && y->sizes[2] == o->hidden * o->directions && h->sizes[0] == passes_of(o) &&
+    return o->kind == LAYERS && x->kind == DATA && y->kind == DATA && h->kind == TENSOR &&
+           x->dtype == o->dtype && y->dtype == o->dtype && h->dtype == o->dtype && x->sizes[2] == o->ins &&
+           y->sizes[0] == x->sizes[0] && y->sizes[1] == x->sizes[1] &&
+           y->sizes[2] == o->hidden * o->directions && h->sizes[0] == passes_of(o) &&
            h->sizes[1] == x->sizes[1] && h->sizes[2] == o->hidden;
 }
 
@@ -380,7 +391,8 @@ int cudnnRNNForward(void *handle, void *layers, int mode, const int32_t *lengths
     if (!fit(o, x_data, y_data, h_tensor) || weight_bytes != weights_of(o) * size_of(o->dtype)) return BAD;
     if (mode ? !reserve || reserve_bytes != 4 * reserve_of(o, x_data) : reserve || reserve_bytes) return BAD;
     if (!workspace_bytes || (o->cell == LSTM) != (last_c != NULL)) return BAD;
-    call k = {.o = *o, .x = *(object *)x_data, .lengths = lengths, .in = x, .h = h, .c = c, .weights = weights};
+    call k = {
+        .o = *o, .x = *(object *)x_data, .lengths = lengths, .in = x, .h = h, .c = c, .weights = weights};
     k.y = y, k.last_h = last_h, k.last_c = last_c;
     k.reserve = mode ? reserve : malloc(4 * reserve_of(o, x_data));
     forwards++;
@@ -396,10 +408,17 @@ int cudnnRNNBackwardData_v8(void *handle, void *layers, const int32_t *lengths, 
     ENTER;
     const object *o = layers;
     (void)h, (void)c;
-    if (!handle || !lengths || !y || !dy || !dx || !dh || !c_tensor || !workspace || !weights || !reserve) return BAD;
+    if (!handle || !lengths || !y || !dy || !dx || !dh || !c_tensor || !workspace || !weights || !reserve)
+        return BAD;
     if (!fit(o, x_data, y_data, h_tensor) || weight_bytes != weights_of(o) * size_of(o->dtype)) return BAD;
     if (reserve_bytes != 4 * reserve_of(o, x_data) || !workspace_bytes) return BAD;
-    call k = {.o = *o, .x = *(object *)x_data, .dy = dy, .dx = dx, .dlast_h = dlast_h, .dh = dh, .dlast_c = dlast_c};
+    call k = {.o = *o,
+              .x = *(object *)x_data,
+              .dy = dy,
+              .dx = dx,
+              .dlast_h = dlast_h,
+              .dh = dh,
+              .dlast_c = dlast_c};
     k.dc = dc, k.weights = weights, k.workspace = workspace, k.reserve = reserve;
     gradients++;
     return give(&k, run_data);
@@ -413,7 +432,8 @@ int cudnnRNNBackwardWeights_v8(void *handle, void *layers, int adds, const int32
     ENTER;
     const object *o = layers;
     (void)h;
-    if (!handle || adds || !lengths || !x || !y || !dweights || !workspace || !reserve || !workspace_bytes) return BAD;
+    if (!handle || adds || !lengths || !x || !y || !dweights || !workspace || !reserve || !workspace_bytes)
+        return BAD;
     if (!fit(o, x_data, y_data, h_tensor) || weight_bytes != weights_of(o) * size_of(o->dtype)) return BAD;
     if (reserve_bytes != 4 * reserve_of(o, x_data)) return BAD;
     call k = {.o = *o, .x = *(object *)x_data, .in = x, .dweights = dweights, .reserve = reserve};

@@ -54,8 +54,20 @@ static void find_sizes(layers *l)
     for (int i = 0; i < p->layers; i++)
         weights += p->directions * gates * HIDDEN * ((i ? wide : INS) + HIDDEN + (p->biased ? 2 : 0));
     const int64_t cell = p->cell == KNI_RECURRENCE_LSTM ? state : 0;
-    const int64_t sizes[PLACES] = {STEPS * BATCH * INS,  weights, state, cell, STEPS * BATCH * wide, state, cell,
-                                   STEPS * BATCH * wide, state,   cell,  STEPS * BATCH * INS,  weights, state, cell};
+    const int64_t sizes[PLACES] = {STEPS * BATCH * INS,
+                                   weights,
+                                   state,
+                                   cell,
+                                   STEPS * BATCH * wide,
+                                   state,
+                                   cell,
+                                   STEPS * BATCH * wide,
+                                   state,
+                                   cell,
+                                   STEPS * BATCH * INS,
+                                   weights,
+                                   state,
+                                   cell};
     memcpy(l->sizes, sizes, sizeof sizes);
 }
 
@@ -77,8 +89,9 @@ static void compute(layers *l)
     const kn_shape state = KN_SHAPE(p->layers * p->directions, BATCH, HIDDEN);
     const kn_shape y = KN_SHAPE(STEPS, BATCH, p->directions * HIDDEN);
     kn_scope scope = kn_scope_begin();
-    kn_tensor in[4] = {tensor_of(l, X, KN_SHAPE(STEPS, BATCH, INS)), tensor_of(l, WEIGHTS, KN_SHAPE(l->sizes[WEIGHTS])),
-                       tensor_of(l, H, state), tensor_of(l, C, state)};
+    kn_tensor in[4] = {tensor_of(l, X, KN_SHAPE(STEPS, BATCH, INS)),
+                       tensor_of(l, WEIGHTS, KN_SHAPE(l->sizes[WEIGHTS])), tensor_of(l, H, state),
+                       tensor_of(l, C, state)};
     const kn_recurrent_layers_args args = {.cell = (kn_layers_cell)(p->cell + 1),
                                            .layers = p->layers,
                                            .hidden = HIDDEN,
@@ -105,15 +118,18 @@ static void compute(layers *l)
 static bool begin(layers *l, int cell, int count, int directions, bool biased)
 {
     memset(l, 0, sizeof *l);
-    l->p = (kni_recurrence){.dtype = KN_F32, .cell = cell, .layers = count, .directions = directions, .biased = biased};
+    l->p = (kni_recurrence){
+        .dtype = KN_F32, .cell = cell, .layers = count, .directions = directions, .biased = biased};
     l->p.steps = STEPS, l->p.batch = BATCH, l->p.ins = INS, l->p.hidden = HIDDEN;
     find_sizes(l);
     for (int i = 0; i < PLACES; i++)
-        for (int64_t k = 0; k < l->sizes[i]; k++) l->values[i][k] = (float)(((k + 3 * i) * 7919 + cell) % 101 - 50) / 97;
+        for (int64_t k = 0; k < l->sizes[i]; k++)
+            l->values[i][k] = (float)(((k + 3 * i) * 7919 + cell) % 101 - 50) / 97;
     l->d = kni_cuda_driver_open(0);
     kni_recurrence *p = &l->p;
-    kni_place *places[PLACES] = {&p->x,  &p->weights, &p->h,       &p->c,  &p->y,        &p->last_h, &p->last_c,
-                                 &p->dy, &p->dlast_h, &p->dlast_c, &p->dx, &p->dweights, &p->dh,     &p->dc};
+    kni_place *places[PLACES] = {&p->x,      &p->weights,  &p->h,  &p->c,       &p->y,
+                                 &p->last_h, &p->last_c,   &p->dy, &p->dlast_h, &p->dlast_c,
+                                 &p->dx,     &p->dweights, &p->dh, &p->dc};
     memcpy(l->places, places, sizeof places);
     return CHECK(l->d && l->d->recurrence);
 }
@@ -144,7 +160,8 @@ static kni_recurrence direction_of(const layers *l, bool gradient)
 {
     kni_recurrence p = l->p;
     p.gradient = gradient, p.training = !gradient;
-    kni_place *ends[] = {&p.last_h, &p.last_c}, *slopes[] = {&p.dy, &p.dlast_h, &p.dlast_c, &p.dx, &p.dweights, &p.dh, &p.dc};
+    kni_place *ends[] = {&p.last_h, &p.last_c},
+              *slopes[] = {&p.dy, &p.dlast_h, &p.dlast_c, &p.dx, &p.dweights, &p.dh, &p.dc};
     for (int i = 0; i < KNI_COUNT(ends) && gradient; i++) ends[i]->memory = NULL;
     for (int i = 0; i < KNI_COUNT(slopes) && !gradient; i++) slopes[i]->memory = NULL;
     return p;
@@ -221,7 +238,8 @@ static void records(void)
     for (int turn = 0; turn < 2 && r; turn++) {
         const int zeroed[] = {Y, LAST_H, DX, DWEIGHTS, DH};
         for (int i = 0; i < KNI_COUNT(zeroed); i++)
-            CHECK(l.d->fill_zero(l.d, l.places[zeroed[i]]->memory, 0, (size_t)l.sizes[zeroed[i]] * 4) == KN_OK);
+            CHECK(l.d->fill_zero(l.d, l.places[zeroed[i]]->memory, 0, (size_t)l.sizes[zeroed[i]] * 4) ==
+                  KN_OK);
         CHECK(l.d->replay(l.d, r) == KN_OK);
         for (int i = 0; i < KNI_COUNT(zeroed); i++) CHECK(made(&l, zeroed[i]));
     }
