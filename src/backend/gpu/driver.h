@@ -96,7 +96,7 @@ typedef struct kni_recurrence {
     bool gradient;
     bool training; /* forward: fills `reserve` for the gradient */
     int64_t steps, batch, ins, hidden;
-    kni_place x, weights, h, c; /* h and c: memory NULL where they are zeros */
+    kni_place x, weights, h, c;  /* h and c: memory NULL where they are zeros */
     kni_place y, last_h, last_c; /* results, but for y in the gradient; last_c: of lstm alone */
     kni_place reserve;           /* bytes; the gradient reads it */
     /* the gradient only; dlast_h and dlast_c: memory NULL where they are zeros */
