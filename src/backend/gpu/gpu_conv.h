@@ -67,6 +67,20 @@ typedef struct kni_conv_made {
         y_last; /* channels lie last in the first operand; in the other image, be it result or operand */
     bool relu;
 } kni_conv_made;
+/* Images or weights of few channels for a library (conv_pack.c): each place becomes `to` channels, of which those behind its own are
+   zeros. `last`: channels lie last already. */
+enum { KNI_PACK_MOST = 8 };
+typedef struct kni_conv_packed {
+    int64_t images, channels, places;
+    int bytes, to;
+    bool last;
+} kni_conv_packed;
+/* A block with what `from` has; NULL: room for it. Given back by the caller, in any case. */
+kn_status kni_gpu_conv_pack(kni_gpu *g, const kni_conv_packed *p, const kni_conv_operand *from,
+                            kni_gpu_block **to);
+/* From such a block to rows. */
+kn_status kni_gpu_conv_unpack(kni_gpu *g, const kni_conv_packed *p, kni_gpu_block *from,
+                              const kni_conv_operand *to);
 /* Makes again what weights that are not finite spoiled, because the library multiplies padding too. */
 kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_conv_made *made);
 
