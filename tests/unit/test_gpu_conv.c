@@ -239,7 +239,7 @@ static int count_kernels(char kind)
     return n;
 }
 
-enum { TILED = 'v', DIRECT = 'd', LANES = 'l' };
+enum { TILED = 'v', DIRECT = 'd', LANES = 'l', ELEMENTS = 'e' };
 
 /* ---- a library, which multiplies padding as zeros and gives what is not finite its due */
 
@@ -349,7 +349,20 @@ static void multiply_missing(const kni_convolution *p, const array *w, float *su
     }
 }
 
-static int64_t asked;
+/* As a transform does: what is not finite spoils its neighbours, here those of a tile of six elements in memory. */
+static bool transforms;
+static void spoil_tiles(const kni_convolution *p, float *sums, int64_t n)
+{
+    enum { TILE = 6 };
+    *p->transformed = true;
+    for (int64_t first = 0; first < n; first += TILE) {
+        bool odd = false;
+        for (int64_t i = first; i < first + TILE && i < n; i++) odd = odd || !isfinite(sums[i]);
+        for (int64_t i = first; i < first + TILE && i < n && odd; i++) sums[i] = i % 2 ? NAN : INFINITY;
+    }
+}
+
+static int64_t asked, transformed;
 static kni_convolution latest;
 static kn_status multiply_padding(kni_driver *d, const kni_convolution *p)
 {
@@ -374,8 +387,11 @@ static kn_status multiply_padding(kni_driver *d, const kni_convolution *p)
         if (bias.bytes) sums[i] += element(p, bias.bytes, out);
         /* As libraries do, this one loses NaN. */
         if (p->relu) sums[i] = sums[i] > 0 ? sums[i] : 0;
-        put_element(p, made->bytes, i, sums[i]);
     }
+    const bool spoils = transforms && p->transformed && p->dtype == KN_F32 && !p->relu;
+    if (spoils) spoil_tiles(p, sums, made->n);
+    transformed += spoils;
+    for (int64_t i = 0; i < made->n; i++) put_element(p, made->bytes, i, sums[i]);
     const size_t each = kni_bytes_of(p->dtype);
     kn_status status = d->upload(d, made->place.memory, (size_t)made->place.offset * each, made->bytes,
                                  (size_t)made->n * each);
@@ -402,6 +418,64 @@ static void mends_a_library(void)
             const bool ours = strstr(shapes[k].what, "cropped") || !strcmp(shapes[k].what, "no images");
             if (!CHECK(asked - before == (ours ? 0 : 3))) printf("  %s\n", shapes[k].what);
         }
+    gpu->driver->convolution = NULL;
+}
+
+/* What a library's transforms spoil beside elements that are not finite is not seen, whatever the order, with and without padding. */
+static void mends_transforms(void)
+{
+    static const conditions all[] = {{KN_F32, 0, false, false},
+                                     {KN_F32, INFINITY, false, false},
+                                     {KN_F32, NAN, true, false},
+                                     {KN_F32, -INFINITY, false, true},
+                                     {KN_BF16, INFINITY, false, false}};
+    int64_t n = 0;
+    gpu->driver->convolution = multiply_padding;
+    transforms = true;
+    CHECK(count_kernels(ELEMENTS) == 0);
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            if (!check_part(n++, 3)) continue;
+            const int64_t before = asked, tiles = transformed;
+            compare(&shapes[k], KNI_CONV_BY_LIBRARY, &all[i]);
+            /* Only f32 is transformed, as nobody asks it of the others. */
+            CHECK(transformed - tiles == (all[i].dtype == KN_F32 ? asked - before : 0));
+        }
+    CHECK(count_kernels(ELEMENTS) > 0);
+    transforms = false;
+    gpu->driver->convolution = NULL;
+}
+
+/* After a transform there is one launch more, which reads the results; a bias and an image that were added belong to what is made again. */
+static void mends_what_was_added(void)
+{
+    kn_device fused = kn_device_open("fusion(opencl:0)"), on[2] = {exact, fused};
+    float back[2][2 * 8 * 7 * 5];
+    if (!CHECK(fused != NULL)) return;
+    gpu->driver->convolution = multiply_padding;
+    gpu->convolutions = KNI_CONV_BY_LIBRARY;
+    transforms = true;
+    for (int i = 0; i < 2; i++) {
+        kn_scope scope = kn_scope_begin();
+        const int64_t size[] = {7, 5}, taps[] = {1, 1};
+        kn_device_use(on[i]);
+        kn_tensor x = made(2, 2, 3, size, KN_F32, 1, INFINITY, false),
+                  w = made(2, 8, 3, taps, KN_F32, 2, 0, false);
+        kn_tensor other = made(2, 2, 8, size, KN_F32, 3, NAN, false),
+                  bias = kn_keep(kn_arange(0, 8, 1, KN_F32));
+        CHECK(kn_sync(on[i]) == KN_OK);
+        const uint64_t launches = gpu->launches;
+        const int64_t before = transformed;
+        kn_tensor y = kn_conv2d(x, w, bias, NULL);
+        CHECK(kn_read(kn_keep(kn_add(y, other)), back[i], sizeof back[i]) == KN_OK);
+        CHECK(gpu->launches - launches == (uint64_t)i * 2 && transformed - before == i);
+        kn_scope_end(scope, KN_NONE);
+    }
+    CHECK(latest.bias.memory && latest.added.memory);
+    for (int i = 0; i < 2 * 8 * 7 * 5; i++)
+        CHECK(back[0][i] == back[1][i] || (isnan(back[0][i]) && isnan(back[1][i])));
+    transforms = false;
+    gpu->convolutions = KNI_CONV_BY_ANY;
     gpu->driver->convolution = NULL;
 }
 
@@ -719,6 +793,8 @@ int main(void)
     if (!CHECK(exact && gpu)) return check_report();
     mends_a_library();
     mends_what_follows();
+    mends_transforms();
+    mends_what_was_added();
     cuts_weights();
     each_way();
     runs_what_was_forced();

@@ -91,7 +91,9 @@ static void describe(kni_gpu_product_launch *l, const kni_conv_signature *s, con
 {
     l->key = s;
     l->key_bytes = sizeof *s;
-    l->build = s->kind == KNI_CONV_PRODUCT ? kni_conv_build : kni_conv_build_mending;
+    l->build = s->kind == KNI_CONV_PRODUCT   ? kni_conv_build
+               : s->kind == KNI_CONV_MENDING ? kni_conv_build_mending
+                                             : kni_conv_build_elements;
     l->n_numbers = 0;
     for (int i = 0; i < KNI_CONV_NUMBERS; i++) l->numbers[l->n_numbers++] = a->numbers[i];
     for (int i = 0; i < KNI_CONV_ARRAYS; i++)
@@ -177,8 +179,11 @@ kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_
     run a;
     memset(&a, 0, sizeof a);
     kni_conv_signature s = begin(r, what, &a);
-    if (!s.leaves_out) return KN_OK;
-    s.kind = KNI_CONV_MENDING;
+    if (!s.leaves_out && !made->transformed) return KN_OK;
+    /* A gradient of the weight is looked at by channels in any case, being as small as the weight. */
+    const bool all = made->transformed && what != KNI_CONV_WEIGHT;
+    s.kind = all ? KNI_CONV_ELEMENTS : KNI_CONV_MENDING;
+    s.transformed = made->transformed;
     s.x_last = made->x_last, s.y_last = made->y_last;
     s.has_bias = made->bias.block != NULL, s.adds = made->added.block != NULL, s.relu = made->relu;
     for (int i = 0; i < KNI_COUNT(operands); i++) {
@@ -186,7 +191,11 @@ kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_
         a.l.blocks[a.l.n_buffers] = operands[i]->block;
         a.l.offsets[a.l.n_buffers++] = operands[i]->offset;
     }
-    describe(&a.l, &s, &a, a.numbers[KNI_CONV_GROUPS] * a.numbers[KNI_CONV_M], 1);
+    const int64_t channels = a.numbers[KNI_CONV_GROUPS] * a.numbers[KNI_CONV_M],
+                  results = channels * a.numbers[KNI_CONV_N];
+    s.lanes = results % KNI_TILED_BLOCK || made->result.offset % KNI_TILED_BLOCK ? 1 : KNI_TILED_BLOCK;
+    const int64_t each = KNI_CONV_MENDERS * s.lanes;
+    describe(&a.l, &s, &a, all ? (results + each - 1) / each : channels, 1);
     return kni_gpu_launch_product(g, &a.l);
 }
 
