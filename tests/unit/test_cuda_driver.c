@@ -424,6 +424,41 @@ static void end_convolution(kni_driver *d, const kni_convolution *p)
     CHECK(dnn.alive() == 0 && fake_live() == 0);
 }
 
+/* Tiles are transformed where the caller says that it makes good what that spoils, in f32 and without relu; small ones by default. */
+static void transforms_tiles(void)
+{
+    static const struct {
+        const char *allowed, *notes;
+        bool fits;
+    } cases[] = {{NULL, "56", true}, {NULL, "57", false},   {NULL, "58", false},   {NULL, "3", false},
+                 {"off", "", true},  {"off", "56", false},  {"large", "56", true}, {"large", "57", true},
+                 {NULL, "", true},   {"large", "58", true}, {"large", "3", true}};
+    for (int i = 0; i < KNI_COUNT(cases); i++) {
+        setenv("FAKE_CUDNN_NOTES", cases[i].notes, 1);
+        unsetenv("KN_CUDNN_TRANSFORM");
+        if (cases[i].allowed) setenv("KN_CUDNN_TRANSFORM", cases[i].allowed, 1);
+        kni_driver *d = kni_cuda_driver_open(0);
+        if (!find_dnn() || !CHECK(d != NULL)) return;
+        kni_convolution p = some_convolution(d);
+        bool transformed = true;
+        const bool transforms = cases[i].notes[0] != 0;
+        p.dtype = KN_F32;
+        CHECK(d->convolution(d, &p) == (transforms ? KN_ERROR_UNSUPPORTED : KN_OK));
+        p.transformed = &transformed;
+        for (p.what = KNI_CONVOLUTION_FORWARD; p.what <= KNI_CONVOLUTION_FILTER; p.what++) {
+            const kn_status wanted = cases[i].fits ? KN_OK : KN_ERROR_UNSUPPORTED;
+            transformed = !transforms;
+            if (!CHECK(d->convolution(d, &p) == wanted && (wanted || transformed == transforms)))
+                printf("case %d, %d\n", i, p.what);
+        }
+        p.what = KNI_CONVOLUTION_FORWARD, p.relu = true;
+        CHECK(d->convolution(d, &p) == (transforms ? KN_ERROR_UNSUPPORTED : KN_OK));
+        p.relu = false, p.dtype = KN_BF16, transformed = true;
+        CHECK(d->convolution(d, &p) == KN_OK && dnn.engine() == 0 && !transformed);
+        end_convolution(d, &p);
+    }
+}
+
 /* By default the first plans are timed when one is first run, but not in the middle of a recording, and the fastest one stays. */
 static void times_plans(void)
 {
@@ -668,6 +703,7 @@ int main(void)
     situation(describes_convolutions, ALL);
     situation(follows_convolutions, ALL);
     situation(chooses_engines, ALL);
+    situation(transforms_tiles, ALL);
     situation(times_plans, ALL);
     situation(keeps_times, ALL);
     situation(keeps_plans, ALL);

@@ -81,6 +81,9 @@ typedef struct kni_convolution {
     int64_t padding[KNI_CONVOLUTION_AXES], padding_end[KNI_CONVOLUTION_AXES];
     int64_t x_steps[KNI_CONVOLUTION_RANK], w_steps[KNI_CONVOLUTION_RANK], y_steps[KNI_CONVOLUTION_RANK];
     kni_place x, w, y, bias, added; /* the last two: memory NULL where there is none */
+    /* Where it is not NULL, results of f32 may be made by way of transformed tiles, in which one element that is not finite spoils its
+       neighbours: the driver says here whether they were, and the caller makes those that are not finite again. */
+    bool *transformed;
 } kni_convolution;
 
 /* Stacked recurrent layers over sequences of one length (kn_recurrent_layers): x [steps, batch, ins], y [steps, batch, directions

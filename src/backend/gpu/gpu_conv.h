@@ -34,6 +34,8 @@ void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *shape);
 bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *shape);
 /* Whether it reads and makes images with channels last by vectors of channels. */
 bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *shape);
+/* The most neighbours that a kernel of ours hands at once to what follows the convolution. */
+uint32_t kni_gpu_conv_tail_lanes(const kni_gpu *g, const kn_record *r, int what);
 bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what);
 /* `l` has operands, in the order other operand, x and bias, the result where there is no tail, and the tail. KN_ERROR_UNSUPPORTED
    without a text: not this one. */
@@ -64,8 +66,10 @@ typedef struct kni_conv_made {
     bool x_last,
         y_last; /* channels lie last in the first operand; in the other image, be it result or operand */
     bool relu;
+    bool transformed; /* by way of tiles, in which one element that is not finite spoils its neighbours */
 } kni_conv_made;
-/* Makes again what weights that are not finite spoiled, because the library multiplies padding too. */
+/* Makes again what elements that are not finite spoiled: weights, because the library multiplies padding too, and any where it
+   transformed tiles. */
 kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_conv_made *made);
 
 #endif

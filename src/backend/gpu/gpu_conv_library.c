@@ -133,9 +133,11 @@ bool kni_gpu_conv_suits_library(const kni_gpu *g, const kn_record *r, int what)
     const kni_type *out = &kni_out(r, 0)->type;
     /* A library may add up in any order. */
     if (!g->driver->convolution || kni_reproducible()) return false;
-    if (kni_is_half(out->dtype)) return true;
-    if (out->dtype != KN_F32) return false;
-    if (g->tf32 || g->convolutions == KNI_CONV_BY_LIBRARY) return true;
+    /* A bias after a transposed convolution is a second rounding, which is worth it for large ones alone. */
+    const bool half = kni_is_half(out->dtype),
+               rounds_twice = half && what == KNI_CONV_TRANSPOSED && r->n_in > 2 && kni_in(r, 2);
+    if (!half && out->dtype != KN_F32) return false;
+    if (!rounds_twice && (half || g->tf32 || g->convolutions == KNI_CONV_BY_LIBRARY)) return true;
     kni_conv_shape c;
     kni_gpu_conv_measure(r, what, &c);
     return (double)kni_count_dims(KNI_CONV_AXES, c.kernel) * (double)c.channels * (double)c.outs *
@@ -192,6 +194,7 @@ kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu
         if (tail && tail->added)
             m.added = (kni_conv_operand){kni_gpu_block_of(tail->added->storage), tail->added->offset};
         place_operands(&p, &m);
+        p.transformed = &m.transformed;
         s = kni_gpu_checked(g, g->driver->convolution(g->driver, &p));
         if (s == KN_OK) g->launches++;
         if (s == KN_OK) s = kni_gpu_conv_mend(g, r, what, &m);
