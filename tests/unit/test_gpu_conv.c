@@ -439,12 +439,11 @@ static void mends_what_follows(void)
 
 static void each_way(void)
 {
-    static const conditions all[] = {{KN_F32, 0, false, false},   {KN_F16, 0, false, false},
-                                     {KN_BF16, 0, true, false},   {KN_F64, 0, true, false},
-                                     {KN_I32, 0, false, false},   {KN_F32, INFINITY, false, false},
-                                     {KN_F32, NAN, false, false}, {KN_F32, 0, false, true},
-                                     {KN_F16, 0, false, true},    {KN_F32, NAN, false, true},
-                                     {KN_BF16, INFINITY, true, true}};
+    static const conditions all[] = {
+        {KN_F32, 0, false, false},   {KN_F16, 0, false, false},      {KN_BF16, 0, true, false},
+        {KN_F64, 0, true, false},    {KN_I32, 0, false, false},      {KN_F32, INFINITY, false, false},
+        {KN_F32, NAN, false, false}, {KN_F32, 0, false, true},       {KN_F16, 0, false, true},
+        {KN_F32, NAN, false, true},  {KN_BF16, INFINITY, true, true}};
     static const int ways[] = {KNI_CONV_BY_DIRECT, KNI_CONV_BY_TILED};
     int64_t n = 0;
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
@@ -512,7 +511,8 @@ static void cuts_weights(void)
     /* Two workgroups for each processor, of enough terms, in not too many parts and not too much memory. */
     CHECK(kni_gpu_choose_parts(gpu, 2, 1 << 20, 1 << 20, 256, 10) == 1);
     CHECK(kni_gpu_choose_parts(gpu, 2, processors, 1 << 20, 256, 10) == 2);
-    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 511, 256, 10) == 1 && kni_gpu_choose_parts(gpu, 2, 1, 512, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 511, 256, 10) == 1 &&
+          kni_gpu_choose_parts(gpu, 2, 1, 512, 256, 10) == 2);
     CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 1 << 25) == 1);
     gpu->driver->processors = 1 << 20;
     CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 10) == 64);
@@ -562,7 +562,8 @@ static void goes_in_lanes(void)
     const int64_t size[] = {6, 10}, taps[] = {3, 4};
     kn_scope scope = kn_scope_begin();
     kn_device_use(device);
-    kn_tensor x = turned(made(2, 2, 16, size, KN_BF16, 1, 0, false)), w = made(2, 16, 1, taps, KN_BF16, 2, 0, false);
+    kn_tensor x = turned(made(2, 2, 16, size, KN_BF16, 1, 0, false)),
+              w = made(2, 16, 1, taps, KN_BF16, 2, 0, false);
     kni_conv_attributes a = {.groups = 16, .extra = INTS2(3, 4)};
     kn_tensor in[3] = {x, w, KN_NONE}, y;
     CHECK(kn_sync(device) == KN_OK);

@@ -51,7 +51,8 @@ static kn_tensor loss_of(const kn_recurrent_result *r)
 static bool near(kn_tensor a, kn_tensor b)
 {
     return kn_count(a) == kn_count(b) &&
-           kn_item(kn_max(kn_abs(kn_sub(kn_reshape(a, kn_shape_of_tensor(b)), b)), KN_AXES_ALL, false)) < 1e-9;
+           kn_item(kn_max(kn_abs(kn_sub(kn_reshape(a, kn_shape_of_tensor(b)), b)), KN_AXES_ALL, false)) <
+               1e-9;
 }
 
 static void keep(kn_recurrent_result *r)
@@ -75,7 +76,8 @@ static void compare(const layer_case *c)
     kn_param *params[4 * WEIGHTS];
     kn_tensor flat[4 * WEIGHTS];
     const int n = list_params(c, &m, params);
-    for (int i = 0; i < n; i++) flat[i] = kn_reshape(kn_value(*params[i]), KN_SHAPE(kn_count(kn_value(*params[i]))));
+    for (int i = 0; i < n; i++)
+        flat[i] = kn_reshape(kn_value(*params[i]), KN_SHAPE(kn_count(kn_value(*params[i]))));
     const kn_recurrent_layers_args args = {.cell = c->cell,
                                            .layers = c->layers,
                                            .hidden = HIDDEN,
@@ -102,7 +104,8 @@ static void compare(const layer_case *c)
 static void test_cells(void)
 {
     for (int i = 0; i < 24; i++) {
-        const layer_case c = {(kn_layers_cell)(1 + i / 8), i % 2 ? 3 : 1, (i & 2) != 0, i % 3 == 0, (i & 4) != 0};
+        const layer_case c = {(kn_layers_cell)(1 + i / 8), i % 2 ? 3 : 1, (i & 2) != 0, i % 3 == 0,
+                              (i & 4) != 0};
         compare(&c);
     }
 }

@@ -127,7 +127,8 @@ static void stage_weights(lanes *l)
     const kni_direct_signature *s = d->s;
     const int taps = taps_of(s);
     kni_ir_id begin = word(l, "mul", l->first, whole(l, taps)), channel;
-    kni_ir_id i = kni_ir_for(b, l->local, whole(l, (int64_t)s->across * LANES * taps), whole(l, s->workgroup));
+    kni_ir_id i =
+        kni_ir_for(b, l->local, whole(l, (int64_t)s->across * LANES * taps), whole(l, s->workgroup));
     kni_ir_id tap = kni_direct_split(d, i, whole(l, taps), &channel);
     kni_ir_store(b, l->shared, join(l, tap, l->pitch, channel),
                  kni_ir_load(b, d->tiled.a, word(l, "add", begin, i), d->tiled.compute, 1));
@@ -177,8 +178,7 @@ static void put(lanes *l, kni_ir_id row, kni_ir_id value, kni_ir_id inside)
         return;
     }
     for (int i = 0; i < LANES; i++) {
-        kni_ir_id at = word(l, "add", first, whole(l, i)),
-                  channel = word(l, "add", l->channel, whole(l, i)),
+        kni_ir_id at = word(l, "add", first, whole(l, i)), channel = word(l, "add", l->channel, whole(l, i)),
                   groups = kni_direct_number(d, KNI_DIRECT_GROUPS);
         if (!d->s->y_last)
             at = kni_direct_element(d, Y_SIZE, kni_direct_join(d, d->image, groups, channel), place);
@@ -294,9 +294,8 @@ static void put_gradients(gradients *g, kni_ir_id part)
     kni_ir_id total = kni_ir_variable(b, d->tiled.compute, 1, kni_direct_zero(d));
     kni_ir_id e = kni_ir_for(b, whole(l, 0), whole(l, deep_of(s)), whole(l, 1));
     kni_ir_id at = join(l, join(l, join(l, e, s->across, vector), n, q), LANES, lane);
-    kni_ir_set(
-        b, total,
-        word(l, "add", kni_ir_get(b, total), kni_ir_load(b, l->shared, at, d->tiled.compute, 1)));
+    kni_ir_set(b, total,
+               word(l, "add", kni_ir_get(b, total), kni_ir_load(b, l->shared, at, d->tiled.compute, 1)));
     kni_ir_end(b);
     kni_ir_id tap = join(l, g->piece, s->columns, j);
     inside = word(l, "lt", tap, whole(l, s->kernel[COLUMN]));

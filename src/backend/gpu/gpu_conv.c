@@ -108,7 +108,8 @@ static int64_t cut(kni_gpu *g, run *a, kni_conv_signature *s)
     const int compute = kni_tiled_compute(s->dtype);
     const int64_t results = n[KNI_CONV_GROUPS] * n[KNI_CONV_M] * n[KNI_CONV_N];
     int64_t parts = 1;
-    if (s->what == KNI_CONV_WEIGHT) parts = kni_gpu_choose_parts(g, BUSY, 1, n[KNI_CONV_TERMS], LEAST, results);
+    if (s->what == KNI_CONV_WEIGHT)
+        parts = kni_gpu_choose_parts(g, BUSY, 1, n[KNI_CONV_TERMS], LEAST, results);
     /* The tiles are chosen for the most parts, then the number of parts for these tiles. */
     s->shape = kni_tiled_choose(g->driver, compute, n[KNI_CONV_M], n[KNI_CONV_N], n[KNI_CONV_TERMS] / parts,
                                 n[KNI_CONV_GROUPS] * parts);
@@ -238,7 +239,8 @@ static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way
     status = give_operands(g, r, &a);
     if (status == KN_OK && !way->tail) {
         kni_tensor *y = kni_out(r, 0);
-        status = a.shape.y_last && what != KNI_CONV_WEIGHT ? kni_gpu_allocate_promised(g, y) : kni_gpu_allocate(g, y);
+        status = a.shape.y_last && what != KNI_CONV_WEIGHT ? kni_gpu_allocate_promised(g, y)
+                                                           : kni_gpu_allocate(g, y);
         if (status == KN_OK) give_result(&a, r);
     }
     if (status == KN_OK) status = by_kernel(g, &a, s);
