@@ -107,9 +107,9 @@ void kni_rows_share_rows(kni_rows_emit *s, const kni_work_node *n, kni_rows_tota
 
 /* ---- the layout of DOWN (rows_down.c) */
 void kni_rows_choose_down(kni_work *w);
-void kni_rows_lay_down(kni_work *w); /* for the pass */
-/* Cuts rows into at most `wanted` parts of a multiple of `step` places, but no more than `room`. */
-void kni_rows_set_parts(kni_work *w, int64_t wanted, int64_t room, int64_t step);
+void kni_rows_lay_down(kni_work *w);                /* for the pass */
+bool kni_rows_may_part(const kni_work *w);          /* whether the stages leave kernels for that */
+void kni_rows_set_parts(kni_work *w, int64_t size); /* of so many places */
 
 /* ---- which kernel does what (rows_tasks.c) */
 kni_rows_task kni_rows_task_of(const kni_work *w);
