@@ -20,6 +20,7 @@ enum {
     BESIDE = 3,          /* or each processor has so many workgroups */
     JOINED_SIDE = 8,     /* columns of a workgroup that joins parts: 32 bytes of them */
     TURNS = 4,           /* the most rows that are under way at once */
+    MANY_LANES = 8,
     MOST_NODES = 3000
 };
 
@@ -102,10 +103,23 @@ void kni_rows_choose_down(kni_work *w)
     if (!alone) cut(w, columns, processors);
 }
 
+/* Half as many lanes, twice as many rows under way: several totals for each lane leave registers for more invocations. */
+static void narrow_lanes(kni_work *w)
+{
+    uint32_t side = w->threads / w->teams;
+    if (w->lanes < MANY_LANES || w->teams < 2 || kni_rows_reductions(w) < 2) return;
+    w->lanes /= 2;
+    w->chunks *= 2;
+    w->teams /= 2;
+    w->threads = 2 * side * w->teams;
+}
+
 void kni_rows_lay_down(kni_work *w)
 {
-    if (kni_rows_task_of(w) != KNI_ROWS_JOINS) {
+    kni_rows_task task = kni_rows_task_of(w);
+    if (task != KNI_ROWS_JOINS) {
         w->chunks = turns(w);
+        if (w->parts > 1 && (task == KNI_ROWS_REDUCES || !w->joins)) narrow_lanes(w);
         return;
     }
     w->lanes = w->chunks = 1;

@@ -164,7 +164,7 @@ static void choose_looped(kni_work *w)
     if (w->parts == 1) kni_rows_find_online(w);
 }
 
-static uint32_t reductions(const kni_work *w)
+uint32_t kni_rows_reductions(const kni_work *w)
 {
     uint32_t n = 0;
     for (int i = 1; i < w->n_nodes; i++) n += w->nodes[i].kind == KNI_WORK_REDUCE;
@@ -173,7 +173,7 @@ static uint32_t reductions(const kni_work *w)
 
 static bool choose(kni_work *w)
 {
-    if (reductions(w) > KNI_ROWS_MOST_REDUCTIONS) return false;
+    if (kni_rows_reductions(w) > KNI_ROWS_MOST_REDUCTIONS) return false;
     w->chunk_axis = w->lane_axis = KNI_WORK_K;
     w->parts = w->teams = 1;
     w->part_width = w->width;

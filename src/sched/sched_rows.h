@@ -111,6 +111,7 @@ void kni_rows_lay_down(kni_work *w);                /* for the pass */
 bool kni_rows_may_part(const kni_work *w);          /* whether the stages leave kernels for that */
 void kni_rows_set_parts(kni_work *w, int64_t size); /* of so many places */
 
+uint32_t kni_rows_reductions(const kni_work *w);
 /* ---- which kernel does what (rows_tasks.c) */
 kni_rows_task kni_rows_task_of(const kni_work *w);
 uint32_t kni_rows_stage_of(const kni_work *w); /* the stage that it reduces or joins */
