@@ -710,6 +710,24 @@ static void keeps_depthwise_from_a_library(void)
     gpu->driver->convolution = NULL;
 }
 
+/* Images of one position are multiplied as matrices. */
+static void multiplies_single_positions(void)
+{
+    enum { PRODUCT = 'p' };
+    static const shape one[] = {
+        {"one position", 2, 9, 24, 7, 1, {1, 1}, {1, 1}, {.groups = 0}},
+        {"one position, one axis", 1, 5, 3, 16, 1, {1}, {1}, {.groups = 0}},
+        {"one position in groups", 2, 3, 24, 32, 2, {1, 1}, {1, 1}, {.groups = 0}},
+    };
+    static const conditions all[] = {{KN_F32, 0, false, false}, {KN_BF16, INFINITY, true, false}};
+    for (size_t k = 0; k < sizeof one / sizeof *one; k++)
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            const int tiled = count_kernels(TILED);
+            compare(&one[k], KNI_CONV_BY_ANY, &all[i]);
+            CHECK(one[k].groups > 1 || (count_kernels(PRODUCT) > 0 && count_kernels(TILED) == tiled));
+        }
+}
+
 /* Images of few channels reach a library with eight of them, the last ones zeros, whichever way they lie; others do not. */
 static void packs_few_channels(bool turns, double special)
 {
@@ -806,6 +824,7 @@ int main(void)
     leaves_images_where_they_are();
     goes_in_lanes();
     keeps_depthwise_from_a_library();
+    multiplies_single_positions();
     packs_few_channels(false, 0);
     packs_few_channels(true, INFINITY);
     ways_by_name();
