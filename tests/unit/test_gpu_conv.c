@@ -642,6 +642,33 @@ static void joins_what_follows(bool last, int way, int groups)
     CHECK(!memcmp(back[0], back[1], sizeof back[0]));
 }
 
+/* So is what follows a gradient by the weight, of images as they lie. */
+static void joins_what_follows_gradients(void)
+{
+    enum { CHANNELS = 8, COUNT = CHANNELS * 9 };
+    kn_device fused = kn_device_open("fusion(opencl:0)"), on[2] = {exact, fused};
+    float back[2][COUNT];
+    if (!CHECK(fused != NULL)) return;
+    gpu->convolutions = KNI_CONV_BY_DIRECT;
+    for (int i = 0; i < 2; i++) {
+        kn_scope scope = kn_scope_begin();
+        const int64_t size[] = {7, 5};
+        kni_conv_attributes a = {
+            .groups = CHANNELS, .padding = INTS2(1, 1), .padding_end = INTS2(1, 1), .extra = INTS2(3, 3)};
+        kn_device_use(on[i]);
+        kn_tensor x = turned(made(2, 2, CHANNELS, size, KN_BF16, 1, 0, false)),
+                  dy = turned(made(2, 2, CHANNELS, size, KN_BF16, 3, 0, false)), in[2] = {x, dy};
+        CHECK(kn_sync(on[i]) == KN_OK);
+        const uint64_t launches = gpu->launches;
+        kn_tensor dw = kn_keep(kn_cast(kni_apply(&kni_op_conv_weight_grad, in, 2, &a), KN_F32));
+        CHECK(kn_sync(on[i]) == KN_OK && gpu->launches - launches == (uint64_t)i);
+        CHECK(kn_read(dw, back[i], sizeof back[i]) == KN_OK);
+        kn_scope_end(scope, KN_NONE);
+    }
+    gpu->convolutions = KNI_CONV_BY_ANY;
+    CHECK(!memcmp(back[0], back[1], sizeof back[0]));
+}
+
 /* Channels that are a multiple of a vector go in lanes, results and both gradients in one launch each. */
 static void goes_in_lanes(void)
 {
@@ -821,6 +848,7 @@ int main(void)
         joins_what_follows(last, KNI_CONV_BY_DIRECT, 2);
         joins_what_follows(last, KNI_CONV_BY_TILED, 1);
     }
+    joins_what_follows_gradients();
     leaves_images_where_they_are();
     goes_in_lanes();
     keeps_depthwise_from_a_library();
