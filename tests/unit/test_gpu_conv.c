@@ -760,7 +760,7 @@ static void packs_few_channels(bool turns, double special)
 {
     static const kn_want everything = {KN_WANT_ANY, 8, UINT32_MAX};
     enum { OUTS = 8, PLACES = 65 * 64 };
-    static float back[2][2][OUTS * PLACES];
+    static float back[2][2][OUTS * PLACES], spread[2][3 * 260 * 256];
     kn_device on[2] = {exact, device}, own = gpu->backend.device;
     const int64_t size[] = {260, 256}, taps[] = {3, 3}, made_size[] = {65, 64};
     gpu->driver->convolution = multiply_padding;
@@ -782,12 +782,19 @@ static void packs_few_channels(bool turns, double special)
         kn_tensor dw = kn_keep(kni_apply(&kni_op_conv_weight_grad, in, 2, &a));
         CHECK(kn_read(kn_keep(kn_cast(dw, KN_F32)), back[i][1], OUTS * 27 * sizeof(float)) == KN_OK);
         CHECK(!i || (latest.channels == 8 && latest.what == KNI_CONVOLUTION_FILTER));
+        a.extra = (kn_ints)INTS2(2, 2);
+        in[0] = dy, in[1] = w;
+        kn_tensor dx = kn_keep(kni_apply(&kni_op_conv_transpose, in, 3, &a));
+        CHECK(kn_read(kn_keep(kn_cast(dx, KN_F32)), spread[i], sizeof spread[i]) == KN_OK);
+        CHECK(!i || (latest.channels == 8 && latest.what == KNI_CONVOLUTION_DATA));
         own->n_wants = 0;
         kn_scope_end(scope, KN_NONE);
     }
     int64_t wrong = 0;
     for (int64_t i = 0; i < OUTS * PLACES; i++)
         wrong += back[0][0][i] != back[1][0][i] && !(isnan(back[0][0][i]) && isnan(back[1][0][i]));
+    for (int64_t i = 0; i < 3 * 260 * 256; i++)
+        wrong += spread[0][i] != spread[1][i] && !(isnan(spread[0][i]) && isnan(spread[1][i]));
     CHECK(wrong == 0 && !memcmp(back[0][1], back[1][1], OUTS * 27 * sizeof(float)));
     gpu->driver->convolution = NULL;
 }

@@ -127,8 +127,7 @@ static int64_t lanes_workgroup(const kni_gpu *g, const kni_conv_shape *c)
 {
     enum { FEW_TAPS = 16 };
     const int64_t most = g->driver->caps.max_workgroup;
-    const bool small =
-        c->what == KNI_CONV_WEIGHT || kni_count_dims(KNI_CONV_AXES, c->kernel) <= FEW_TAPS;
+    const bool small = c->what == KNI_CONV_WEIGHT || kni_count_dims(KNI_CONV_AXES, c->kernel) <= FEW_TAPS;
     const int64_t wanted = small ? KNI_DIRECT_WORKGROUP : 2 * KNI_DIRECT_WORKGROUP;
     return most && most < wanted ? most : wanted;
 }
