@@ -129,13 +129,13 @@ OP(recurrent_layers,
    .doc = "y, h, c of stacked rnn, gru or lstm layers over whole sequences, all weights in one vector",
    .min_in = 2, .max_in = KNI_LAYERS_IN, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS,
    .tolerance = {32, 4}, .schema = layers_schema, .attribute_bytes = sizeof(kni_layers_attributes),
-   .infer = infer_layers, .lower = kni_layers_lower)
+   .flags = KNI_FLAG_LOWERS_EARLY, .infer = infer_layers, .lower = kni_layers_lower)
 
 OP(recurrent_layers_grad,
    .doc = "the gradients of recurrent_layers by x, the weights, and the states before the first step",
    .min_in = 4, .max_in = KNI_LAYERS_GRAD_IN, .n_out = 4, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS,
    .tolerance = {64, 4}, .schema = layers_schema, .attribute_bytes = sizeof(kni_layers_attributes),
-   .infer = infer_layers_grad, .lower = kni_layers_lower_grad)
+   .flags = KNI_FLAG_LOWERS_EARLY, .infer = infer_layers_grad, .lower = kni_layers_lower_grad)
 
 GRADIENT(recurrent_layers)
 {

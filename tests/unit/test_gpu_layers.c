@@ -136,6 +136,27 @@ static void test_modes(void)
     close_run(&r);
 }
 
+/* Without the library a queue groups the ops of each step, though it got one record: a product and what follows it. */
+static void test_early(void)
+{
+    paper_do = (paper_orders){.room = 1 << 24, .fault = -1};
+    paper_register();
+    kn_device device = kn_device_open("fusion(paper)");
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(TOKENS, BATCH, IN), KN_F32));
+    kn_tensor w = kn_keep(kn_zeros(KN_SHAPE(1, 4 * HIDDEN, IN), KN_F32));
+    kn_tensor r = kn_keep(kn_zeros(KN_SHAPE(1, 4 * HIDDEN, HIDDEN), KN_F32));
+    CHECK(kn_sync(device) == KN_OK);
+    const int64_t before = paper_now.launches;
+    CHECK(kn_ok(kn_lstm(x, w, r, NULL).y) && kn_sync(device) == KN_OK);
+    const int64_t launches = paper_now.launches - before;
+    if (!CHECK(launches <= 2 * TOKENS + 8)) printf("  %d launches\n", (int)launches);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    CHECK(kn_shutdown() == 0);
+}
+
 /* Under autocast the library computes in 16 bits. */
 static void test_autocast(void)
 {
@@ -157,5 +178,6 @@ int main(void)
     test_training();
     test_modes();
     test_autocast();
+    test_early();
     return check_report();
 }
