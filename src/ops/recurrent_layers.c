@@ -176,7 +176,14 @@ static int computes_in(kn_tensor x)
     return kni_is_half(wanted) && !is_native(x, wanted) && is_native(x, KN_F32) ? KN_F32 : wanted;
 }
 
-bool kn_recurrent_layers_native(kn_tensor x) { return kn_ok(x) && is_native(x, computes_in(x)); }
+int32_t kn_recurrent_layers_at_once(kn_tensor x)
+{
+    const kni_tensor *t = kn_ok(x) ? kni_peek(x) : NULL;
+    if (!t || !t->device || t->device->host) return 0;
+    if (is_native(x, computes_in(x))) return INT32_MAX;
+    /* Ops compute halves in f32, where single steps have products in 16 bits. */
+    return kni_is_half(computes_in(x)) ? 0 : 1;
+}
 
 static bool is_tracked(const kn_tensor *in, int n)
 {
