@@ -87,6 +87,8 @@ static int told_to_fail(const char *name)
 /* For the stand-ins of libraries: the same question, and work that is done in its turn; `data` stays theirs. */
 int fake_cuda_told(const char *name);
 int fake_cuda_give(void (*run)(const void *data), void *data);
+bool fake_cuda_records(void);
+bool fake_cuda_records(void) { return recording != NULL; }
 int fake_cuda_told(const char *name) { return told_to_fail(name); }
 
 #define ENTER                                                                                                \
