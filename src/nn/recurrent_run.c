@@ -161,7 +161,8 @@ static int32_t list_weights(const kn_nn_recurrent *m, kn_tensor *list)
 }
 
 /* False where the layers go step by step; else as run_layers below. */
-static bool run_at_once(const kn_nn_recurrent *m, kn_tensor x, kn_tensor *hidden, kn_tensor *cell, kn_tensor *y)
+static bool run_at_once(const kn_nn_recurrent *m, kn_tensor x, kn_tensor *hidden, kn_tensor *cell,
+                        kn_tensor *y)
 {
     kn_tensor list[WEIGHTS_MOST];
     const int32_t n = is_usual(m) && kn_recurrent_layers_native(x) ? list_weights(m, list) : 0;

@@ -43,8 +43,8 @@ static kn_status check_like(const kni_infer *c, int i, const char *what, const k
     if (!fits)
         return kni_infer_fail(c, KN_ERROR_SHAPE, "%s must be %S for x %S, not %S", what, due, c->in[0], t);
     if (t->dtype == due->dtype) return KN_OK;
-    return kni_infer_fail(c, KN_ERROR_DTYPE, "x is %T and %s %T: convert one with kn_cast()",
-                          (int)due->dtype, what, (int)t->dtype);
+    return kni_infer_fail(c, KN_ERROR_DTYPE, "x is %T and %s %T: convert one with kn_cast()", (int)due->dtype,
+                          what, (int)t->dtype);
 }
 
 /* What tensors must be; x is checked. */
@@ -60,10 +60,11 @@ static due_types find_due(const kni_infer *c)
     const int64_t later = (a->layers - 1) * a->directions * rows * (a->directions + 1) * a->hidden;
     const kn_dim first = kni_dim_mul(kni_dim_add(x->dims[2], a->hidden), a->directions * rows);
     const kn_dim total = kni_dim_add(first, later + (a->biased ? all * 2 * rows : 0));
-    due_types due = {*x,
-                     {.dtype = x->dtype, .rank = 1, .dims = {total}},
-                     {.dtype = x->dtype, .rank = 3, .dims = {all, x->dims[1], a->hidden}},
-                     {.dtype = x->dtype, .rank = 3, .dims = {x->dims[0], x->dims[1], a->directions * a->hidden}}};
+    due_types due = {
+        *x,
+        {.dtype = x->dtype, .rank = 1, .dims = {total}},
+        {.dtype = x->dtype, .rank = 3, .dims = {all, x->dims[1], a->hidden}},
+        {.dtype = x->dtype, .rank = 3, .dims = {x->dims[0], x->dims[1], a->directions * a->hidden}}};
     due.x.weak = 0;
     return due;
 }
@@ -125,16 +126,16 @@ static kn_status infer_layers_grad(kni_infer *c)
 }
 
 OP(recurrent_layers,
-   .doc = "y, h, c of stacked rnn, gru or lstm layers over whole sequences, all weights in one vector", .min_in = 2,
-   .max_in = KNI_LAYERS_IN, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {32, 4},
-   .schema = layers_schema, .attribute_bytes = sizeof(kni_layers_attributes), .infer = infer_layers,
-   .lower = kni_layers_lower)
+   .doc = "y, h, c of stacked rnn, gru or lstm layers over whole sequences, all weights in one vector",
+   .min_in = 2, .max_in = KNI_LAYERS_IN, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS,
+   .tolerance = {32, 4}, .schema = layers_schema, .attribute_bytes = sizeof(kni_layers_attributes),
+   .infer = infer_layers, .lower = kni_layers_lower)
 
 OP(recurrent_layers_grad,
-   .doc = "the gradients of recurrent_layers by x, the weights, and the states before the first step", .min_in = 4,
-   .max_in = KNI_LAYERS_GRAD_IN, .n_out = 4, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .tolerance = {64, 4},
-   .schema = layers_schema, .attribute_bytes = sizeof(kni_layers_attributes), .infer = infer_layers_grad,
-   .lower = kni_layers_lower_grad)
+   .doc = "the gradients of recurrent_layers by x, the weights, and the states before the first step",
+   .min_in = 4, .max_in = KNI_LAYERS_GRAD_IN, .n_out = 4, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS,
+   .tolerance = {64, 4}, .schema = layers_schema, .attribute_bytes = sizeof(kni_layers_attributes),
+   .infer = infer_layers_grad, .lower = kni_layers_lower_grad)
 
 GRADIENT(recurrent_layers)
 {
@@ -190,7 +191,8 @@ kn_recurrent_result kn_recurrent_layers(kn_tensor x, kn_tensor weights, const kn
     const kn_recurrent_layers_args *g = args ? args : &defaults;
     kn_tensor in[KNI_LAYERS_IN] = {x, weights, g->h, g->c}, out[3] = {KN_NONE, KN_NONE, KN_NONE};
     const int given = kn_ok(x) ? kn_dtype_of(x) : KN_F32, dtype = kn_ok(x) ? computes_in(x) : KN_F32;
-    const bool casts = dtype != given, back = casts && kni_is_half(given) && !kni_this_thread.context.autocast;
+    const bool casts = dtype != given,
+               back = casts && kni_is_half(given) && !kni_this_thread.context.autocast;
     kni_layers_attributes a = {.cell = (int64_t)g->cell - 1,
                                .layers = kn_int_or(g->layers, 1),
                                .directions = g->bidirectional ? 2 : 1,

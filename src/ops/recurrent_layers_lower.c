@@ -85,8 +85,7 @@ static void lstm_step(const pass *p, kn_tensor x, kn_tensor *state, kn_tensor *s
 static void gru_step(const pass *p, kn_tensor x, kn_tensor *state, kn_tensor *saved)
 {
     kn_tensor of_x = kn_keep(x), of_h = kn_keep(kn_linear(state[0], p->w_hh, p->b_hh));
-    for (int i = 0; i < 2; i++)
-        saved[i] = kn_keep(kn_sigmoid(kn_add(cut(p, of_x, i), cut(p, of_h, i))));
+    for (int i = 0; i < 2; i++) saved[i] = kn_keep(kn_sigmoid(kn_add(cut(p, of_x, i), cut(p, of_h, i))));
     saved[3] = kn_keep(cut(p, of_h, 2));
     saved[2] = kn_keep(kn_tanh(kn_mul_add(saved[0], saved[3], cut(p, of_x, 2))));
     saved[4] = state[0];
@@ -249,7 +248,8 @@ static kn_tensor rnn_back(const kn_tensor *s, kn_tensor dh, kn_tensor *dc, kn_te
 static void add_pieces(const pass *p, room *r, kn_tensor x, kn_tensor of_x, kn_tensor of_h, kn_tensor before)
 {
     const layers *l = p->l;
-    const int64_t rows = l->gates * l->a->hidden, lines = l->steps * l->batch, all = l->a->layers * l->a->directions;
+    const int64_t rows = l->gates * l->a->hidden, lines = l->steps * l->batch,
+                  all = l->a->layers * l->a->directions;
     kn_tensor flat_x = kn_keep(kn_reshape(of_x, KN_SHAPE(lines, rows)));
     kn_tensor flat_h = kn_keep(kn_reshape(of_h, KN_SHAPE(lines, rows)));
     kn_tensor w_ih = kn_matmul(kn_transpose(flat_x, 0, 1), kn_reshape(x, KN_SHAPE(lines, p->ins)));

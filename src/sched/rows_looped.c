@@ -37,6 +37,14 @@ static void join(kni_rows_emit *s, const kni_work_node *n, const variables *v, u
 /* What is done for the chunks of one turn. */
 typedef void (*turn_fn)(kni_rows_emit *s, void *context);
 
+/* What the first kernel has stored, in the last one. */
+static void reload(kni_rows_emit *s)
+{
+    const kni_work *w = s->w;
+    for (int i = 0; i < w->n_outputs && w->parts > 1 && kni_rows_task_of(w) == KNI_ROWS_ENDS; i++)
+        if (w->outputs[i].reread) kni_emit_reload(&s->e, &w->outputs[i]);
+}
+
 /* A loop over places from `start` below `end`, `chunks` of them `step` apart at a time, all of them there. */
 static void walk_turns(kni_rows_emit *s, kni_ir_id start, kni_ir_id end, int64_t step, uint32_t chunks,
                        turn_fn turn, void *context)
@@ -49,7 +57,10 @@ static void walk_turns(kni_rows_emit *s, kni_ir_id start, kni_ir_id end, int64_t
         e->k[c] = c ? kni_ir_word(s->b, "add", at, kni_emit_index(e, step * c)) : at;
         e->valid[c] = 0;
     }
-    for (e->chunk = 0; e->chunk < chunks; e->chunk++) kni_emit_loads(e, KNI_WORK_K);
+    for (e->chunk = 0; e->chunk < chunks; e->chunk++) {
+        reload(s);
+        kni_emit_loads(e, KNI_WORK_K);
+    }
     e->chunk = 0;
     turn(s, context);
     e->chunk = 0;
@@ -244,7 +255,7 @@ static void take_stage(kni_rows_emit *s, int stage)
     const kni_work *w = s->w;
     uint16_t nodes[MOST];
     int count = list(w, stage, nodes);
-    for (int i = 0; i < count; i++) kni_rows_take_parts(s, nodes[i]);
+    kni_rows_take_parts(s, nodes, count);
     count = list_pairs(w, stage, KNI_PAIR_SQUARES, nodes);
     for (int i = 0; i < count; i++) kni_rows_moments_take(s, nodes[i]);
 }

@@ -70,56 +70,76 @@ void kni_rows_each_part(kni_rows_emit *s, kni_rows_parts_fn parts, void *context
     some_parts(s, first, end, 1, apart, parts, context);
 }
 
+/* Reductions that are taken in one loop, so that the loads of all are under way together. */
+enum { TOGETHER = 4 };
 typedef struct taking {
-    const kni_work_node *n;
-    kni_ir_id value[KNI_EMIT_LANES], at[KNI_EMIT_LANES]; /* variables */
+    int count;
+    uint16_t nodes[TOGETHER];
+    kni_ir_id value[TOGETHER][KNI_EMIT_LANES], at[TOGETHER][KNI_EMIT_LANES]; /* variables */
 } taking;
 
-static kni_rows_total now(kni_rows_emit *s, const taking *t, uint32_t lane)
+static const kni_work_node *node_of(const kni_rows_emit *s, const taking *t, int i)
 {
-    kni_ir_id at = kni_rows_is_place(t->n) ? kni_ir_get(s->b, t->at[lane]) : 0;
-    return (kni_rows_total){kni_ir_get(s->b, t->value[lane]), at};
+    return &s->w->nodes[t->nodes[i]];
+}
+
+static kni_rows_total now(kni_rows_emit *s, const taking *t, int i, uint32_t lane)
+{
+    kni_ir_id at = kni_rows_is_place(node_of(s, t, i)) ? kni_ir_get(s->b, t->at[i][lane]) : 0;
+    return (kni_rows_total){kni_ir_get(s->b, t->value[i][lane]), at};
 }
 
 static void take_some(kni_rows_emit *s, const kni_ir_id *parts, uint32_t some, void *context)
 {
     const taking *t = context;
-    bool places = kni_rows_is_place(t->n);
-    kni_ir_id values[AT_ONCE][KNI_EMIT_LANES], at[AT_ONCE][KNI_EMIT_LANES];
-    for (uint32_t k = 0; k < some; k++) {
-        kni_rows_left(s, t->n->temps[0], parts[k], kni_rows_dtype(s->w, t->n), values[k]);
-        if (places) kni_rows_left(s, t->n->temps[1], parts[k], KN_I64, at[k]);
-    }
-    for (uint32_t i = 0; i < kni_rows_separate(s->w); i++) {
-        kni_rows_total sum = now(s, t, i);
-        for (uint32_t k = 0; k < some; k++)
-            sum = kni_rows_join(s, t->n, sum, (kni_rows_total){values[k][i], places ? at[k][i] : 0});
-        kni_ir_set(s->b, t->value[i], sum.value);
-        if (places) kni_ir_set(s->b, t->at[i], sum.at);
-    }
+    kni_ir_id values[TOGETHER][AT_ONCE][KNI_EMIT_LANES], at[TOGETHER][AT_ONCE][KNI_EMIT_LANES] = {{{0}}};
+    for (int i = 0; i < t->count; i++)
+        for (uint32_t k = 0; k < some; k++) {
+            const kni_work_node *n = node_of(s, t, i);
+            kni_rows_left(s, n->temps[0], parts[k], kni_rows_dtype(s->w, n), values[i][k]);
+            if (kni_rows_is_place(n)) kni_rows_left(s, n->temps[1], parts[k], KN_I64, at[i][k]);
+        }
+    for (int i = 0; i < t->count; i++)
+        for (uint32_t l = 0; l < kni_rows_separate(s->w); l++) {
+            kni_rows_total sum = now(s, t, i, l);
+            for (uint32_t k = 0; k < some; k++)
+                sum = kni_rows_join(s, node_of(s, t, i), sum, (kni_rows_total){values[i][k][l], at[i][k][l]});
+            kni_ir_set(s->b, t->value[i][l], sum.value);
+            if (t->at[i][l]) kni_ir_set(s->b, t->at[i][l], sum.at);
+        }
 }
 
-void kni_rows_sum_parts(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *totals)
+static void take(kni_rows_emit *s, taking *t)
 {
-    taking t = {.n = n};
-    kni_rows_total start = kni_rows_start(s, n);
     uint32_t rows = kni_rows_separate(s->w);
-    for (uint32_t i = 0; i < rows; i++) {
-        t.value[i] = kni_ir_variable(s->b, kni_rows_dtype(s->w, n), 1, start.value);
-        t.at[i] = start.at ? kni_ir_variable(s->b, KN_I64, 1, start.at) : 0;
+    kni_rows_total totals[KNI_EMIT_LANES];
+    for (int i = 0; i < t->count; i++) {
+        const kni_work_node *n = node_of(s, t, i);
+        kni_rows_total start = kni_rows_start(s, n);
+        for (uint32_t l = 0; l < rows; l++) {
+            t->value[i][l] = kni_ir_variable(s->b, kni_rows_dtype(s->w, n), 1, start.value);
+            t->at[i][l] = start.at ? kni_ir_variable(s->b, KN_I64, 1, start.at) : 0;
+        }
     }
-    kni_rows_each_part(s, take_some, &t);
-    for (uint32_t i = 0; i < rows; i++) totals[i] = now(s, &t, i);
-    kni_rows_share_rows(s, n, totals);
+    kni_rows_each_part(s, take_some, t);
+    for (int i = 0; i < t->count; i++) {
+        const kni_work_node *n = node_of(s, t, i);
+        for (uint32_t l = 0; l < rows; l++) totals[l] = now(s, t, i, l);
+        kni_rows_share_rows(s, n, totals);
+        for (uint32_t l = 0; l < rows; l++)
+            kni_emit_set(&s->e, t->nodes[i], l, kni_rows_result(s, n, totals[l]));
+    }
 }
 
-void kni_rows_take_parts(kni_rows_emit *s, uint16_t node)
+void kni_rows_take_parts(kni_rows_emit *s, const uint16_t *nodes, int count)
 {
-    kni_rows_total totals[KNI_EMIT_LANES];
-    const kni_work_node *n = &s->w->nodes[node];
-    kni_rows_sum_parts(s, n, totals);
-    for (uint32_t i = 0; i < kni_rows_separate(s->w); i++)
-        kni_emit_set(&s->e, node, i, kni_rows_result(s, n, totals[i]));
+    taking t = {.count = 0};
+    for (int i = 0; i < count; i++) {
+        t.nodes[t.count++] = nodes[i];
+        if (t.count < TOGETHER && i + 1 < count) continue;
+        take(s, &t);
+        t.count = 0;
+    }
 }
 
 /* ---- totals of rows, behind the parts */

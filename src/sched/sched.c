@@ -127,6 +127,7 @@ static uint32_t sign(const kni_work *w, int schedule, uint8_t *bytes, uint32_t r
         put16(&s, w->outputs[i].access);
         put16(&s, w->outputs[i].count_number);
         put8(&s, w->outputs[i].level);
+        put16(&s, w->outputs[i].reread);
     }
     return written(&s);
 }

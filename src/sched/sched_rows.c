@@ -166,35 +166,6 @@ static uint32_t reductions(const kni_work *w)
     return n;
 }
 
-/* ---- which kernel does what */
-
-kni_rows_task kni_rows_task_of(const kni_work *w)
-{
-    if (w->pass >= w->n_stages * (w->joins ? 2u : 1u)) return KNI_ROWS_ENDS;
-    return w->joins && w->pass % 2 ? KNI_ROWS_JOINS : KNI_ROWS_REDUCES;
-}
-
-uint32_t kni_rows_stage_of(const kni_work *w) { return (w->joins ? w->pass / 2u : w->pass) + 1u; }
-
-bool kni_rows_is_early(const kni_work *w, const kni_work_output *y)
-{
-    return w->n_stages && y->level & KNI_WORK_K && !y->stage;
-}
-
-bool kni_rows_has_late(const kni_work *w)
-{
-    for (int i = 0; i < w->n_outputs; i++)
-        if (w->outputs[i].level & KNI_WORK_K && !kni_rows_is_early(w, &w->outputs[i])) return true;
-    return false;
-}
-
-uint32_t kni_rows_kernels(const kni_work *w)
-{
-    if (w->form == KNI_ROWS_COLUMNS) return 2;
-    if (w->joins) return 2u * w->n_stages + kni_rows_has_late(w);
-    return w->parts > 1 ? w->n_stages + 1u : 1;
-}
-
 static bool choose(kni_work *w)
 {
     if (reductions(w) > KNI_ROWS_MOST_REDUCTIONS) return false;
@@ -317,6 +288,7 @@ static bool set_shape(const kni_work *w, kni_launch_shape *shape)
 kn_status kni_sched_rows(kni_work *w, kni_sched *sched)
 {
     if (!choose(w)) return KN_ERROR_UNSUPPORTED;
+    kni_rows_choose_rereads(w);
     add_numbers(w);
     if (w->form == KNI_ROWS_COLUMNS && !w->parts_number) {
         int64_t parts = w->parts;

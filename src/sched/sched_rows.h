@@ -97,9 +97,8 @@ typedef void (*kni_rows_parts_fn)(kni_rows_emit *s, const kni_ir_id *parts, uint
 enum { KNI_ROWS_PARTS_AT_ONCE = 8 };
 /* Loops over those parts that this invocation takes. */
 void kni_rows_each_part(kni_rows_emit *s, kni_rows_parts_fn parts, void *context);
-/* The parts' totals, combined in the order of the parts. */
-void kni_rows_sum_parts(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *totals);
-void kni_rows_take_parts(kni_rows_emit *s, uint16_t node);
+/* The values of reductions from the parts' totals, combined in the order of the parts. */
+void kni_rows_take_parts(kni_rows_emit *s, const uint16_t *nodes, int count);
 /* The totals of rows whose parts are joined, for later kernels. */
 void kni_rows_leave_total(kni_rows_emit *s, uint16_t node);
 void kni_rows_take_total(kni_rows_emit *s, uint16_t node);
@@ -112,13 +111,17 @@ void kni_rows_lay_down(kni_work *w); /* for the pass */
 /* Cuts rows into at most `wanted` parts of a multiple of `step` places, but no more than `room`. */
 void kni_rows_set_parts(kni_work *w, int64_t wanted, int64_t room, int64_t step);
 
-/* ---- which kernel does what */
+/* ---- which kernel does what (rows_tasks.c) */
 kni_rows_task kni_rows_task_of(const kni_work *w);
 uint32_t kni_rows_stage_of(const kni_work *w); /* the stage that it reduces or joins */
 uint32_t kni_rows_kernels(const kni_work *w);
 /* Whether a result of elements is known before any reduction, and is written while the first are walked. */
 bool kni_rows_is_early(const kni_work *w, const kni_work_output *y);
 bool kni_rows_has_late(const kni_work *w); /* elements that wait for a reduction */
+/* How many values the kernel of the pass loads for each place of a row; of one that does all, how many there are. */
+uint32_t kni_rows_loads(const kni_work *w);
+/* Results that the last kernel had better load than compute again from more. */
+void kni_rows_choose_rereads(kni_work *w);
 
 /* ---- kernels */
 void kni_rows_held(kni_rows_emit *s);

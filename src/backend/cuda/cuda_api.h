@@ -16,7 +16,7 @@ typedef struct kni_tensor_map {
     F(tensor_map, "cuTensorMapEncodeTiled",                                                                  \
       (kni_tensor_map * map, int dtype, uint32_t rank, void *address, const uint64_t *dims,                  \
        const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,     \
-       int promotion, int fill))                                                                               \
+       int promotion, int fill))                                                                             \
     F(set_words, "cuMemsetD32Async", (kni_runtime_address to, unsigned value, size_t words, void *stream))
 
 #define KNI_CUDA_COMPILER_LIST(F)                                                                            \

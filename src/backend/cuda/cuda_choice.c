@@ -37,10 +37,10 @@ void kni_cuda_choice_keep(const kni_cuda *c, const kni_cuda_choice *choice, int3
     if (make_key(c, choice, &k)) kni_disk_cache_put(choice->kind, &k, sizeof k, &fastest, sizeof fastest);
 }
 
-/* Milliseconds of three runs, after one that does not count; below 0 where one fails. */
+/* Milliseconds of some runs, after one that does not count; below 0 where one fails. */
+enum { RUNS = 3 };
 static float time_of(kni_cuda *c, int (*run)(void *self, int way), void *self, int way, void *const events[2])
 {
-    enum { RUNS = 3 };
     const kni_runtime_api *api = &c->api->common;
     void *stream = c->runtime.stream;
     float milliseconds = -1;
@@ -53,7 +53,8 @@ static float time_of(kni_cuda *c, int (*run)(void *self, int way), void *self, i
     return failed ? -1 : milliseconds;
 }
 
-int kni_cuda_choice_time(kni_cuda *c, int count, int (*run)(void *self, int way), void *self)
+int kni_cuda_choice_time(kni_cuda *c, int count, int (*run)(void *self, int way), void *self,
+                         const float *more)
 {
     const kni_runtime_api *api = &c->api->common;
     void *events[2] = {NULL, NULL};
@@ -62,6 +63,7 @@ int kni_cuda_choice_time(kni_cuda *c, int count, int (*run)(void *self, int way)
     bool good = !api->event_create(&events[0], 0) && !api->event_create(&events[1], 0);
     for (int i = 0; i < count && good; i++) {
         float taken = time_of(c, run, self, i, events);
+        if (taken >= 0 && more) taken += RUNS * more[i];
         if (taken < 0 || (best >= 0 && taken >= best)) continue;
         best = taken;
         fastest = i;

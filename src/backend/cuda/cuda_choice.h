@@ -20,7 +20,8 @@ int kni_cuda_choice_known(const kni_cuda *c, const kni_cuda_choice *choice, int 
 void kni_cuda_choice_keep(const kni_cuda *c, const kni_cuda_choice *choice, int32_t fastest);
 
 /* The fastest of so many ways, each run four times outside of a recording; -1 where none of them runs. `run` answers the library's
-   status. */
-int kni_cuda_choice_time(kni_cuda *c, int count, int (*run)(void *self, int way), void *self);
+   status, and `more` is what each takes beside that, in milliseconds; NULL: nothing. */
+int kni_cuda_choice_time(kni_cuda *c, int count, int (*run)(void *self, int way), void *self,
+                         const float *more);
 
 #endif

@@ -168,12 +168,14 @@ static int try_plan(void *self, int way)
     return kni_dnn_run(s->api, s->handle, choice->plan, t->ids, t->memory, t->count, workspace);
 }
 
-void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **memory, int count)
+void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **memory, int count, float after)
 {
     trial t = {c, kept, ids, memory, count};
     if (KNI_LIKELY(kept->n_choices < 2) || kept->timed || c->runtime.recording) return;
     kept->timed = true;
-    const int fastest = kni_cuda_choice_time(c, kept->n_choices, try_plan, &t);
+    float more[KNI_DNN_TRIED];
+    for (int i = 0; i < kept->n_choices; i++) more[i] = kept->choices[i].transforms ? after : 0;
+    const int fastest = kni_cuda_choice_time(c, kept->n_choices, try_plan, &t, more);
     if (fastest >= 0) {
         const kni_cuda_choice choice = choice_of(c, kept);
         put_first(kept, fastest);

@@ -179,6 +179,15 @@ static void choose_wants(kni_cuda *c)
     c->runtime.driver.n_wants = 1;
 }
 
+static uint8_t transforms_allowed(void)
+{
+    const char *text = kni_environment("KN_CUDNN_TRANSFORM");
+    if (!text) return KNI_DNN_TRANSFORMS_SMALL;
+    return !strcmp(text, "off")     ? KNI_DNN_TRANSFORMS_NONE
+           : !strcmp(text, "large") ? KNI_DNN_TRANSFORMS_LARGE
+                                    : KNI_DNN_TRANSFORMS_SMALL;
+}
+
 kni_driver *kni_cuda_driver_open(int32_t number)
 {
     const kni_cuda_driver_api *api = kni_cuda_driver_library(false);
@@ -188,6 +197,7 @@ kni_driver *kni_cuda_driver_open(int32_t number)
     kni_driver *d = &rt->driver;
     c->api = api;
     c->vendor = kni_cuda_vendor();
+    c->transforms = transforms_allowed();
     d->trim = cuda_trim;
     d->product = kni_cuda_record_product;
     d->attention = kni_cuda_attention;

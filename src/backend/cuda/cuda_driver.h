@@ -7,13 +7,18 @@
 
 enum { KNI_CUDA_WORKSPACE = 32 << 20, KNI_CUDA_WORKSPACES = 4, KNI_CUDA_ZEROS = 1 << 16 };
 
+/* What KN_CUDNN_TRANSFORM says when the device is opened: no tiles are transformed; small ones, whose results are as exact as sums;
+   all of them. */
+enum { KNI_DNN_TRANSFORMS_NONE, KNI_DNN_TRANSFORMS_SMALL, KNI_DNN_TRANSFORMS_LARGE };
+
 typedef struct kni_cuda_products kni_cuda_products; /* cuda_product.c */
 
 typedef struct kni_cuda {
     kni_runtime runtime; /* first: it is the driver's own pointer */
     const kni_cuda_driver_api *api;
     int major, minor;
-    bool vendor; /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
+    bool vendor;        /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
+    uint8_t transforms; /* KNI_DNN_TRANSFORMS_*: which convolutions may transform tiles */
     /* of products that may run at once, one after the other; the one that the latest product took */
     void *workspaces[KNI_CUDA_WORKSPACES], *workspace;
     int next_workspace;

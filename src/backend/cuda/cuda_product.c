@@ -401,7 +401,7 @@ static void take_fastest(call *a)
     const kni_product *p = a->product;
     if (KNI_LIKELY(e->n_choices < 2) || a->cuda->runtime.recording) return;
     if (p->beta != 0 && address_of(&p->c, p->out_dtype) == address_of(&p->d, p->out_dtype)) return;
-    const int fastest = kni_cuda_choice_time(a->cuda, e->n_choices, multiply, a);
+    const int fastest = kni_cuda_choice_time(a->cuda, e->n_choices, multiply, a, NULL);
     if (fastest >= 0) {
         const kni_cuda_choice choice = choice_of(a->cuda->products, &e->key);
         put_first(e, fastest);

@@ -42,6 +42,7 @@ typedef struct piece {
 typedef struct kind {
     kind_key key;
     uint64_t used;
+    int algorithm;
     bool refused; /* by the library; it is not asked again */
     bool placed;  /* pieces are known */
     void *layers, *dropout, *x, *y, *state, *matrix, *bias;
@@ -54,6 +55,7 @@ struct kni_cuda_layers {
     const kni_cuda_recurrent_api *api;
     void *handle;
     int algorithm;
+    uint32_t refused; /* dtypes in which the library failed to run what it had agreed to */
     uint64_t clock;
     int count;
     kind kinds[MOST_KINDS];
@@ -122,7 +124,8 @@ void kni_cuda_layers_free(kni_cuda *c)
 
 /* ---- making a kind. All answer the library's status. */
 
-static int set_data(const struct kni_cuda_layers *s, const kind_key *key, int dtype, void **data, int64_t size)
+static int set_data(const struct kni_cuda_layers *s, const kind_key *key, int dtype, void **data,
+                    int64_t size)
 {
     const size_t bytes = (size_t)key->batch * sizeof(int);
     int *lengths = kni_allocate(bytes);
@@ -149,25 +152,26 @@ static int set_state(const struct kni_cuda_layers *s, kind *k, int dtype)
 
 static int set_layers(const struct kni_cuda_layers *s, kind *k, int dtype)
 {
-    static const int cells[] = {[KNI_RECURRENCE_RNN] = 1, [KNI_RECURRENCE_LSTM] = 2, [KNI_RECURRENCE_GRU] = 3};
+    static const int cells[] = {
+        [KNI_RECURRENCE_RNN] = 1, [KNI_RECURRENCE_LSTM] = 2, [KNI_RECURRENCE_GRU] = 3};
     const kind_key *key = &k->key;
     const int math = dtype != KNI_DNN_F32 ? MATH_TENSOR : key->tf32 ? MATH_DEFAULT : MATH_EXACT;
     int failed = s->api->dropout_create(&k->dropout);
     if (!failed) failed = s->api->dropout_set(k->dropout, s->handle, 0, NULL, 0, 0);
     if (!failed) failed = s->api->layers_create(&k->layers);
     if (failed) return failed;
-    return s->api->layers_set(k->layers, s->algorithm, cells[key->cell], key->biased ? BIASES_TWO : BIASES_NONE,
-                              key->directions == 2, INPUT_LINEAR, dtype, KNI_DNN_F32, math, (int32_t)key->ins,
-                              (int32_t)key->hidden, (int32_t)key->hidden, (int32_t)key->layers, k->dropout,
-                              FLAGS_NONE);
+    return s->api->layers_set(k->layers, k->algorithm, cells[key->cell],
+                              key->biased ? BIASES_TWO : BIASES_NONE, key->directions == 2, INPUT_LINEAR,
+                              dtype, KNI_DNN_F32, math, (int32_t)key->ins, (int32_t)key->hidden,
+                              (int32_t)key->hidden, (int32_t)key->layers, k->dropout, FLAGS_NONE);
 }
 
 static int make(const struct kni_cuda_layers *s, kind *k)
 {
     const kind_key *key = &k->key;
-    const int dtype = !kni_is_half((int)key->dtype)    ? KNI_DNN_F32
+    const int dtype = !kni_is_half((int)key->dtype)   ? KNI_DNN_F32
                       : kni_is_brain((int)key->dtype) ? KNI_DNN_BF16
-                                                       : KNI_DNN_F16;
+                                                      : KNI_DNN_F16;
     int failed = set_layers(s, k, dtype);
     if (!failed) failed = set_data(s, key, dtype, &k->x, key->ins);
     if (!failed) failed = set_data(s, key, dtype, &k->y, key->hidden * key->directions);
@@ -185,14 +189,14 @@ static int make(const struct kni_cuda_layers *s, kind *k)
 
 static void tell_refused(const kni_cuda *c, kind *k, int failed)
 {
-    static const char *const cells[] = {"rnn", "gru", "lstm"};
     const kind_key *key = &k->key;
     k->refused = true;
     kni_log(KN_LOG_WARNING,
-            "%s: cuDNN does not run %D layers of %s, %D directions, %D to %D, in %T (its error %d): they go step "
-            "by step",
-            c->runtime.name, key->layers, cells[key->cell], key->directions, key->ins, key->hidden,
-            (int)key->dtype, (int32_t)failed);
+            "%s: cuDNN does not run %D recurrent layers of cell %D, %D directions, %D to %D, in %T (its "
+            "error %d): they "
+            "go step by step",
+            c->runtime.name, key->layers, key->cell, key->directions, key->ins, key->hidden, (int)key->dtype,
+            (int32_t)failed);
 }
 
 static bool takes(const kni_recurrence *p)
@@ -204,11 +208,26 @@ static bool takes(const kni_recurrence *p)
     return p->batch * p->hidden <= INT32_MAX / 2;
 }
 
+/* Makes the kind in a place that is free; NULL where the library has none. */
+static kind *remake(kni_cuda *c, kind *k, const kind_key *key)
+{
+    struct kni_cuda_layers *s = c->layers;
+    *k = (kind){.key = *key, .used = ++s->clock, .algorithm = s->algorithm};
+    int failed = make(s, k);
+    if (failed && k->algorithm != ALGORITHM_STANDARD) {
+        release(s->api, k);
+        *k = (kind){.key = *key, .used = s->clock, .algorithm = ALGORITHM_STANDARD};
+        failed = make(s, k);
+    }
+    if (failed) tell_refused(c, k, failed);
+    return failed ? NULL : k;
+}
+
 /* The kind of the layers, made at its first use; NULL where the library has none. */
 static kind *find(kni_cuda *c, const kni_recurrence *p)
 {
     struct kni_cuda_layers *s = takes(p) ? state_of(c) : NULL;
-    if (!s) return NULL;
+    if (!s || s->refused >> p->dtype & 1) return NULL;
     const kind_key key = {p->dtype, p->cell,  p->layers, p->directions, p->biased,
                           p->tf32,  p->steps, p->batch,  p->ins,        p->hidden};
     kind *oldest = &s->kinds[0];
@@ -216,6 +235,10 @@ static kind *find(kni_cuda *c, const kni_recurrence *p)
         kind *k = &s->kinds[i];
         if (k->used < oldest->used) oldest = k;
         if (memcmp(&k->key, &key, sizeof key) != 0) continue;
+        if (k->refused && k->algorithm != s->algorithm && k->algorithm != ALGORITHM_STANDARD) {
+            release(s->api, k);
+            return remake(c, k, &key);
+        }
         k->used = ++s->clock;
         return k->refused ? NULL : k;
     }
@@ -225,12 +248,7 @@ static kind *find(kni_cuda *c, const kni_recurrence *p)
         release(s->api, oldest);
     }
     kind *k = s->count < MOST_KINDS ? &s->kinds[s->count++] : oldest;
-    memset(k, 0, sizeof *k);
-    k->key = key;
-    k->used = ++s->clock;
-    const int failed = make(s, k);
-    if (failed) tell_refused(c, k, failed);
-    return failed ? NULL : k;
+    return remake(c, k, &key);
 }
 
 /* ---- where the library has the weights */
@@ -290,8 +308,8 @@ static bool place_weights(kni_cuda *c, kind *k, const void *base)
 /* Whether the vector is the library's memory of weights as it lies. */
 static bool lies_so(const kind *k, const void *weights)
 {
-    return k->n_pieces == 1 && !k->pieces[0].from && !k->pieces[0].to && k->pieces[0].bytes == k->weight_bytes &&
-           (uintptr_t)weights % 16 == 0;
+    return k->n_pieces == 1 && !k->pieces[0].from && !k->pieces[0].to &&
+           k->pieces[0].bytes == k->weight_bytes && (uintptr_t)weights % 16 == 0;
 }
 
 /* ---- running */
@@ -312,12 +330,10 @@ static bool take_scratch(kni_cuda *c, const kind *k, const kni_recurrence *p, sc
     const size_t each = element_bytes(&k->key);
     w->copies_weights = !lies_so(k, address_of(&p->weights, each));
     w->copies_dweights = p->gradient && !lies_so(k, address_of(&p->dweights, each));
-    const size_t sizes[] = {padded((size_t)p->batch * sizeof(int32_t)),
-                            w->copies_weights ? padded(k->weight_bytes) : 0,
-                            w->copies_dweights ? padded(k->weight_bytes) : 0,
-                            p->gradient ? padded(k->reserve) : 0,
-                            padded(k->workspace[p->gradient || p->training]),
-                            ALIGNMENT};
+    const size_t sizes[] = {
+        padded((size_t)p->batch * sizeof(int32_t)),       w->copies_weights ? padded(k->weight_bytes) : 0,
+        w->copies_dweights ? padded(k->weight_bytes) : 0, p->gradient ? padded(k->reserve) : 0,
+        padded(k->workspace[p->gradient || p->training]), ALIGNMENT};
     char **const places[] = {&w->lengths, &w->weights, &w->dweights, &w->reserve, &w->workspace, &w->end};
     size_t total = 0;
     for (int i = 0; i < KNI_COUNT(sizes); i++) total += sizes[i];
@@ -335,8 +351,10 @@ static int copy_pieces(kni_cuda *c, const kind *k, char *vector, char *library, 
     int failed = 0;
     for (uint32_t i = 0; i < k->n_pieces && !failed; i++) {
         const piece *s = &k->pieces[i];
-        char *to = back ? vector + s->from : library + s->to, *from = back ? library + s->to : vector + s->from;
-        failed = c->api->common.copy_on(kni_runtime_at(to, 0), kni_runtime_at(from, 0), s->bytes, c->runtime.stream);
+        char *to = back ? vector + s->from : library + s->to,
+             *from = back ? library + s->to : vector + s->from;
+        failed = c->api->common.copy_on(kni_runtime_at(to, 0), kni_runtime_at(from, 0), s->bytes,
+                                        c->runtime.stream);
     }
     return failed;
 }
@@ -353,8 +371,8 @@ static int prepare(kni_cuda *c, const kind *k, const kni_recurrence *p, const sc
         failed = copy_pieces(c, k, address_of(&p->weights, each), w->weights, false);
     if (failed || !p->gradient) return failed;
     if (k->reserve)
-        failed = api->copy_on(kni_runtime_at(w->reserve, 0), kni_runtime_at(address_of(&p->reserve, 1), 0), k->reserve,
-                              stream);
+        failed = api->copy_on(kni_runtime_at(w->reserve, 0), kni_runtime_at(address_of(&p->reserve, 1), 0),
+                              k->reserve, stream);
     if (failed) return failed;
     char *dweights = w->copies_dweights ? w->dweights : address_of(&p->dweights, each);
     return api->set_bytes(kni_runtime_at(dweights, 0), 0, k->weight_bytes, stream);
@@ -365,11 +383,11 @@ static int forward(const struct kni_cuda_layers *s, const kind *k, const kni_rec
     const size_t each = element_bytes(&k->key);
     const int mode = p->training ? MODE_TRAINING : MODE_INFERENCE;
     const char *weights = w->copies_weights ? w->weights : address_of(&p->weights, each);
-    return s->api->forward(s->handle, k->layers, mode, (const int32_t *)(void *)w->lengths, k->x,
-                           address_of(&p->x, each), k->y, address_of(&p->y, each), k->state, address_of(&p->h, each),
-                           address_of(&p->last_h, each), k->state, address_of(&p->c, each),
-                           address_of(&p->last_c, each), k->weight_bytes, weights, k->workspace[mode], w->workspace,
-                           p->training ? k->reserve : 0, p->training ? address_of(&p->reserve, 1) : NULL);
+    return s->api->forward(
+        s->handle, k->layers, mode, (const int32_t *)(void *)w->lengths, k->x, address_of(&p->x, each), k->y,
+        address_of(&p->y, each), k->state, address_of(&p->h, each), address_of(&p->last_h, each), k->state,
+        address_of(&p->c, each), address_of(&p->last_c, each), k->weight_bytes, weights, k->workspace[mode],
+        w->workspace, p->training ? k->reserve : 0, p->training ? address_of(&p->reserve, 1) : NULL);
 }
 
 static int backward(const struct kni_cuda_layers *s, const kind *k, const kni_recurrence *p, const scratch *w)
@@ -380,13 +398,14 @@ static int backward(const struct kni_cuda_layers *s, const kind *k, const kni_re
     char *dweights = w->copies_dweights ? w->dweights : address_of(&p->dweights, each);
     const char *x = address_of(&p->x, each), *y = address_of(&p->y, each), *h = address_of(&p->h, each);
     int failed = s->api->backward_data(
-        s->handle, k->layers, lengths, k->y, y, address_of(&p->dy, each), k->x, address_of(&p->dx, each), k->state, h,
-        address_of(&p->dlast_h, each), address_of(&p->dh, each), k->state, address_of(&p->c, each),
-        address_of(&p->dlast_c, each), address_of(&p->dc, each), k->weight_bytes, weights, workspace, w->workspace,
-        k->reserve, w->reserve);
+        s->handle, k->layers, lengths, k->y, y, address_of(&p->dy, each), k->x, address_of(&p->dx, each),
+        k->state, h, address_of(&p->dlast_h, each), address_of(&p->dh, each), k->state,
+        address_of(&p->c, each), address_of(&p->dlast_c, each), address_of(&p->dc, each), k->weight_bytes,
+        weights, workspace, w->workspace, k->reserve, w->reserve);
     if (failed) return failed;
-    return s->api->backward_weights(s->handle, k->layers, GRADIENTS_ADD, lengths, k->x, x, k->state, h, k->y, y,
-                                    k->weight_bytes, dweights, workspace, w->workspace, k->reserve, w->reserve);
+    return s->api->backward_weights(s->handle, k->layers, GRADIENTS_ADD, lengths, k->x, x, k->state, h, k->y,
+                                    y, k->weight_bytes, dweights, workspace, w->workspace, k->reserve,
+                                    w->reserve);
 }
 
 static kn_status run(kni_cuda *c, const kni_recurrence *p, void **used)
@@ -396,7 +415,8 @@ static kn_status run(kni_cuda *c, const kni_recurrence *p, void **used)
     scratch w;
     kn_status status = kni_runtime_enter(rt);
     kind *k = status ? NULL : find(c, p);
-    if (!k || !place_weights(c, k, address_of(&p->weights, element_bytes(&k->key))) || !take_scratch(c, k, p, &w))
+    if (!k || !place_weights(c, k, address_of(&p->weights, element_bytes(&k->key))) ||
+        !take_scratch(c, k, p, &w))
         return status ? status : KN_ERROR_UNSUPPORTED;
     *used = w.lengths;
     const bool profiled = kni_runtime_profile_begin(rt);
@@ -405,11 +425,16 @@ static kn_status run(kni_cuda *c, const kni_recurrence *p, void **used)
     const int failed = p->gradient ? backward(c->layers, k, p, &w) : forward(c->layers, k, p, &w);
     if (failed >= NOT_SUPPORTED && failed < NOT_SUPPORTED_END) {
         tell_refused(c, k, failed);
+        /* What a special algorithm does not run, the standard one may, from the next layers on. */
+        if (k->algorithm != ALGORITHM_STANDARD)
+            c->layers->algorithm = ALGORITHM_STANDARD;
+        else
+            c->layers->refused |= UINT32_C(1) << p->dtype;
         return KN_ERROR_UNSUPPORTED;
     }
     if (failed)
-        return kni_fail(KN_ERROR_INTERNAL, "%s: cuDNN failed in %s (its error %d)", rt->name, doing[p->gradient],
-                        (int32_t)failed);
+        return kni_fail(KN_ERROR_INTERNAL, "%s: cuDNN failed in %s (its error %d)", rt->name,
+                        doing[p->gradient], (int32_t)failed);
     int last = 0;
     if (w.copies_dweights)
         last = copy_pieces(c, k, address_of(&p->dweights, element_bytes(&k->key)), w.dweights, true);
@@ -439,15 +464,9 @@ kn_status kni_cuda_recurrence(kni_driver *d, const kni_recurrence *p)
     kni_runtime_record_before(&c->runtime);
     kn_status status = run(c, p, &used);
     const bool g = p->gradient;
-    void *reads[] = {p->x.memory,
-                     p->weights.memory,
-                     p->h.memory,
-                     p->c.memory,
-                     g ? p->y.memory : NULL,
-                     g ? p->reserve.memory : NULL,
-                     p->dy.memory,
-                     p->dlast_h.memory,
-                     p->dlast_c.memory};
+    void *reads[] = {p->x.memory,  p->weights.memory,      p->h.memory,
+                     p->c.memory,  g ? p->y.memory : NULL, g ? p->reserve.memory : NULL,
+                     p->dy.memory, p->dlast_h.memory,      p->dlast_c.memory};
     void *writes[] = {g ? NULL : p->y.memory,
                       g ? NULL : p->reserve.memory,
                       p->last_h.memory,

@@ -15,7 +15,7 @@ enum {
     KNI_DIRECT_ROW_TAPS = 11, /* the most that are unrolled along the rows */
     KNI_DIRECT_TAPS = 64,     /* the most sums that one invocation has for the gradient of the weight */
     KNI_DIRECT_LANES = 4,     /* channels that lie last and are read at once */
-    KNI_DIRECT_SUMS = 16      /* the most taps of each that one invocation has for the gradient of the weight */
+    KNI_DIRECT_SUMS = 16 /* the most taps of each that one invocation has for the gradient of the weight */
 };
 
 /* What a text depends on. One invocation makes `run` positions of `outs` outputs of a group. They lie below each other where
@@ -24,7 +24,7 @@ enum {
 typedef struct kni_direct_signature {
     char kind;
     uint8_t what, dtype, axes, has_bias, wide, leaves_out, one_channel, one_block, down, run, outs, parted;
-    uint8_t uneven; /* some positions of the last invocation along the rows are not there */
+    uint8_t uneven;         /* some positions of the last invocation along the rows are not there */
     uint8_t x_last, y_last; /* channels last: neighbours in the workgroup are those of one position */
     uint8_t
         phase; /* of a transposed one that goes down: the padding of the rows by their stride, what is left */

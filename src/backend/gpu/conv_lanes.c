@@ -127,7 +127,8 @@ static void stage_weights(lanes *l)
     const kni_direct_signature *s = d->s;
     const int taps = taps_of(s);
     kni_ir_id begin = word(l, "mul", l->first, whole(l, taps)), channel;
-    kni_ir_id i = kni_ir_for(b, l->local, whole(l, (int64_t)s->across * LANES * taps), whole(l, s->workgroup));
+    kni_ir_id i =
+        kni_ir_for(b, l->local, whole(l, (int64_t)s->across * LANES * taps), whole(l, s->workgroup));
     kni_ir_id tap = kni_direct_split(d, i, whole(l, taps), &channel);
     kni_ir_store(b, l->shared, join(l, tap, l->pitch, channel),
                  kni_ir_load(b, d->tiled.a, word(l, "add", begin, i), d->tiled.compute, 1));
@@ -164,7 +165,7 @@ static void sum_column(lanes *l, kni_ir_id tap, kni_ir_id *sums)
     kni_ir_end(b);
 }
 
-/* The vector at position `place` of y; a tail takes its elements one by one, in the order that it counts in. */
+/* The vector at a row of y, one element after the other where they do not lie so. */
 static void put(lanes *l, kni_ir_id row, kni_ir_id value, kni_ir_id inside)
 {
     kni_direct *d = &l->d;
@@ -172,17 +173,11 @@ static void put(lanes *l, kni_ir_id row, kni_ir_id value, kni_ir_id inside)
     kni_ir_id place[KNI_CONV_AXES] = {0, row, d->column};
     const plane p = plane_at(l, Y_SIZE, d->column);
     kni_ir_id first = at_row(l, &p, row);
-    if (!t->tail && d->s->y_last) {
-        kni_ir_store_where(t->b, t->y, first, value, inside);
-        return;
-    }
-    for (int i = 0; i < LANES; i++) {
-        kni_ir_id at = word(l, "add", first, whole(l, i)),
-                  channel = word(l, "add", l->channel, whole(l, i)),
-                  groups = kni_direct_number(d, KNI_DIRECT_GROUPS);
-        if (!d->s->y_last)
-            at = kni_direct_element(d, Y_SIZE, kni_direct_join(d, d->image, groups, channel), place);
-        kni_tiled_put(t, at, kni_ir_lane(t->b, value, i), inside);
+    if (d->s->y_last) kni_tiled_put_vector(t, first, value, LANES, inside);
+    for (int i = 0; i < LANES && !d->s->y_last; i++) {
+        kni_ir_id channel = word(l, "add", l->channel, whole(l, i)),
+                  plane_of = kni_direct_join(d, d->image, kni_direct_number(d, KNI_DIRECT_GROUPS), channel);
+        kni_tiled_put(t, kni_direct_element(d, Y_SIZE, plane_of, place), kni_ir_lane(t->b, value, i), inside);
     }
 }
 
@@ -294,9 +289,8 @@ static void put_gradients(gradients *g, kni_ir_id part)
     kni_ir_id total = kni_ir_variable(b, d->tiled.compute, 1, kni_direct_zero(d));
     kni_ir_id e = kni_ir_for(b, whole(l, 0), whole(l, deep_of(s)), whole(l, 1));
     kni_ir_id at = join(l, join(l, join(l, e, s->across, vector), n, q), LANES, lane);
-    kni_ir_set(
-        b, total,
-        word(l, "add", kni_ir_get(b, total), kni_ir_load(b, l->shared, at, d->tiled.compute, 1)));
+    kni_ir_set(b, total,
+               word(l, "add", kni_ir_get(b, total), kni_ir_load(b, l->shared, at, d->tiled.compute, 1)));
     kni_ir_end(b);
     kni_ir_id tap = join(l, g->piece, s->columns, j);
     inside = word(l, "lt", tap, whole(l, s->kernel[COLUMN]));

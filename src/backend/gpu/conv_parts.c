@@ -47,8 +47,7 @@ static kni_ir_id sum_of_lane(adder *a, kni_ir_id results, kni_ir_id count)
         kni_ir_id here = kni_ir_and(b, a->exists, word(a, "lt", part, count));
         values[i] = kni_ir_load_where(b, a->t.a, at, a->t.compute, 1, here, a->zero);
     }
-    for (int i = 0; i < AT_ONCE; i++)
-        kni_ir_set(b, total, word(a, "add", kni_ir_get(b, total), values[i]));
+    for (int i = 0; i < AT_ONCE; i++) kni_ir_set(b, total, word(a, "add", kni_ir_get(b, total), values[i]));
     kni_ir_end(b);
     return kni_ir_get(b, total);
 }

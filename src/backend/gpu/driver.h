@@ -90,6 +90,9 @@ typedef struct kni_convolution {
     int64_t padding[KNI_CONVOLUTION_AXES], padding_end[KNI_CONVOLUTION_AXES];
     int64_t x_steps[KNI_CONVOLUTION_RANK], w_steps[KNI_CONVOLUTION_RANK], y_steps[KNI_CONVOLUTION_RANK];
     kni_place x, w, y, bias, added; /* the last two: memory NULL where there is none */
+    /* Where it is not NULL, results of f32 may be made by way of transformed tiles, in which one element that is not finite spoils its
+       neighbours: the driver says here whether they were, and the caller makes those that are not finite again. */
+    bool *transformed;
 } kni_convolution;
 
 /* Stacked recurrent layers over sequences of one length (kn_recurrent_layers): x [steps, batch, ins], y [steps, batch, directions
@@ -102,7 +105,7 @@ typedef struct kni_recurrence {
     bool gradient;
     bool training; /* forward: fills `reserve` for the gradient */
     int64_t steps, batch, ins, hidden;
-    kni_place x, weights, h, c; /* h and c: memory NULL where they are zeros */
+    kni_place x, weights, h, c;  /* h and c: memory NULL where they are zeros */
     kni_place y, last_h, last_c; /* results, but for y in the gradient; last_c: of lstm alone */
     kni_place reserve;           /* bytes; the gradient reads it */
     /* the gradient only; dlast_h and dlast_c: memory NULL where they are zeros */

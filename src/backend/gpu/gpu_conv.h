@@ -34,6 +34,8 @@ void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *shape);
 bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *shape);
 /* Whether it reads and makes images with channels last by vectors of channels. */
 bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *shape);
+/* The most neighbours that a kernel of ours hands at once to what follows the convolution. */
+uint32_t kni_gpu_conv_tail_lanes(const kni_gpu *g, const kn_record *r, int what);
 bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what);
 /* `l` has operands, in the order other operand, x and bias, the result where there is no tail, and the tail. KN_ERROR_UNSUPPORTED
    without a text: not this one. */
@@ -64,8 +66,24 @@ typedef struct kni_conv_made {
     bool x_last,
         y_last; /* channels lie last in the first operand; in the other image, be it result or operand */
     bool relu;
+    bool transformed; /* by way of tiles, in which one element that is not finite spoils its neighbours */
 } kni_conv_made;
-/* Makes again what weights that are not finite spoiled, because the library multiplies padding too. */
+/* Images or weights of few channels for a library (conv_pack.c): each place becomes `to` channels, of which those behind its own are
+   zeros. `last`: channels lie last already. */
+enum { KNI_PACK_MOST = 8 };
+typedef struct kni_conv_packed {
+    int64_t images, channels, places;
+    int bytes, to;
+    bool last;
+} kni_conv_packed;
+/* A block with what `from` has; NULL: room for it. Given back by the caller, in any case. */
+kn_status kni_gpu_conv_pack(kni_gpu *g, const kni_conv_packed *p, const kni_conv_operand *from,
+                            kni_gpu_block **to);
+/* From such a block to rows. */
+kn_status kni_gpu_conv_unpack(kni_gpu *g, const kni_conv_packed *p, kni_gpu_block *from,
+                              const kni_conv_operand *to);
+/* Makes again what elements that are not finite spoiled: weights, because the library multiplies padding too, and any where it
+   transformed tiles. */
 kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_conv_made *made);
 
 #endif

@@ -33,7 +33,8 @@ void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *c)
     c->channels = x->dims[1] / at->groups;
     c->outs = y->dims[1] / at->groups;
     c->x_last = lies_last(kni_in(r, 0));
-    c->y_last = what == KNI_CONV_WEIGHT ? lies_last(kni_in(r, 1)) : kni_out(r, 0)->order == KNI_ORDER_CHANNELS;
+    c->y_last =
+        what == KNI_CONV_WEIGHT ? lies_last(kni_in(r, 1)) : kni_out(r, 0)->order == KNI_ORDER_CHANNELS;
     c->aligned = is_aligned(kni_in(r, 0)) && (what != KNI_CONV_WEIGHT || is_aligned(kni_in(r, 1)));
     three(c->x_size, x->dims + 2, c->axes, 1);
     three(c->kernel, w->dims + 2, c->axes, 1);
@@ -200,7 +201,8 @@ static void number(const kni_direct_signature *s, const kni_conv_shape *c, kni_g
     n[KNI_DIRECT_GROUPS] = c->groups;
     n[KNI_DIRECT_CHANNELS] = c->channels;
     n[KNI_DIRECT_GROUP_OUTS] = c->outs;
-    n[KNI_DIRECT_BLOCKS] = s->across ? c->groups / ((int64_t)s->across * KNI_DIRECT_LANES) : c->outs / s->outs;
+    n[KNI_DIRECT_BLOCKS] =
+        s->across ? c->groups / ((int64_t)s->across * KNI_DIRECT_LANES) : c->outs / s->outs;
     n[KNI_DIRECT_LINES] = s->down ? pieces(c->y_size[ROW], s->run) : c->y_size[ROW];
     n[KNI_DIRECT_COLUMNS] = s->down ? c->y_size[COLUMN] : pieces(c->y_size[COLUMN], s->run);
     n[KNI_DIRECT_ITEMS] = n[KNI_DIRECT_COLUMNS] * n[KNI_DIRECT_LINES] * c->y_size[0] * c->images;
@@ -215,7 +217,10 @@ static void number(const kni_direct_signature *s, const kni_conv_shape *c, kni_g
 static kn_status run_weight(kni_gpu *g, const kni_conv_shape *c, kni_direct_signature s,
                             kni_gpu_product_launch *l)
 {
-    enum { LEAST = 2 /* items of an invocation */, BUSY = 8 /* workgroups of a processor, to hide latency */ };
+    enum {
+        LEAST = 2 /* items of an invocation */,
+        BUSY = 8 /* workgroups of a processor, to hide latency */
+    };
     int64_t *n = l->numbers;
     int64_t at_once = s.workgroup, busy = BUSY;
     const int64_t results = c->groups * c->outs * c->channels * kni_count_dims(KNI_CONV_AXES, c->kernel);

@@ -5,7 +5,8 @@
 #include "ops/recurrent_layers.h"
 #include <string.h>
 
-_Static_assert((int)KNI_RECURRENCE_RNN == (int)KNI_RECURRENT_RNN && (int)KNI_RECURRENCE_GRU == (int)KNI_RECURRENT_GRU &&
+_Static_assert((int)KNI_RECURRENCE_RNN == (int)KNI_RECURRENT_RNN &&
+                   (int)KNI_RECURRENCE_GRU == (int)KNI_RECURRENT_GRU &&
                    (int)KNI_RECURRENCE_LSTM == (int)KNI_RECURRENT_LSTM,
                "the row's cells are the driver's");
 
@@ -188,7 +189,8 @@ static kn_status repeat(kni_gpu *g, operands *o, int64_t reserve)
     again.last_h = (kni_place){o->again[1]->memory, 0};
     if (p->cell == KNI_RECURRENCE_LSTM) again.last_c = (kni_place){o->again[2]->memory, 0};
     again.reserve = (kni_place){o->again[3]->memory, 0};
-    again.dy = again.dlast_h = again.dlast_c = again.dx = again.dweights = again.dh = again.dc = (kni_place){NULL, 0};
+    again.dy = again.dlast_h = again.dlast_c = again.dx = again.dweights = again.dh = again.dc =
+        (kni_place){NULL, 0};
     o->p.y = again.y;
     o->p.reserve = again.reserve;
     return call(g, &again);

@@ -12,6 +12,7 @@ typedef struct kni_gpu_tail {
     int epilogue;
     kni_tensor *bias, *added, *aux; /* NULL: none */
     kni_tensor *result;             /* has memory */
+    uint32_t lanes;                 /* the most neighbours that a kernel of ours hands over at once */
     /* Where a kernel of ours does it: as it was laid out, and memory in the order of its buffers. */
     const kni_sched_kernel *laid_out;
     kni_gpu_block *blocks[KNI_SCHED_MAX_BUFFERS];
