@@ -16,6 +16,7 @@ static const struct {
     {&kni_op_update_at, kni_gpu_run_update_at},
     {&kni_op_attention_at, kni_gpu_run_attention_at},
     {&kni_op_concat, kni_gpu_run_concat},
+    {&kni_op_pad, kni_gpu_run_pad},
     {&kni_op_max_pool, kni_gpu_run_max_pool},
     {&kni_op_max_pool_values, kni_gpu_run_max_pool_values},
     {&kni_op_max_pool_grad, kni_gpu_run_max_pool_grad},
