@@ -226,6 +226,47 @@ static kni_convolution some_convolution(kni_driver *d)
     return p;
 }
 
+/* The algorithms of a product are timed when it first runs, but not where results must be the same each time, for small ones, or where the
+   product adds to its own result. */
+static void times_products(void)
+{
+    enum { SIDE = 176 };
+    long (*runs)(bool fast) = NULL;
+    find_function("fake_cublaslt_runs", &runs);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d && runs)) return;
+    const size_t bytes = (size_t)SIDE * SIDE * sizeof(float);
+    kni_product p = {.dtype = KN_F32,
+                     .out_dtype = KN_F32,
+                     .m = SIDE,
+                     .n = SIDE,
+                     .k = SIDE,
+                     .batch = 1,
+                     .row_a = SIDE,
+                     .row_b = SIDE,
+                     .row_c = SIDE,
+                     .row_d = SIDE,
+                     .alpha = 1};
+    kni_place *places[] = {&p.a, &p.b, &p.d};
+    for (int i = 0; i < KNI_COUNT(places); i++) {
+        places[i]->memory = d->allocate(d, bytes);
+        CHECK(d->fill_zero(d, places[i]->memory, 0, bytes) == KN_OK);
+    }
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 4 && runs(true) == 4 + 1);
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 4 && runs(true) == 4 + 2);
+    p.beta = 1, p.c = p.d;
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 5 && runs(true) == 4 + 2);
+    p.beta = 0, p.transpose_a = true;
+    kn_set_reproducible(true);
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 5 && runs(true) == 4 + 3);
+    kn_set_reproducible(false);
+    p.k = 2;
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 5 && runs(true) == 4 + 4);
+    for (int i = 0; i < KNI_COUNT(places); i++) d->free(d, places[i]->memory);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
 /* What the stand-in tells of the graph that ran last. */
 static struct {
     long (*runs)(void), (*alive)(void), (*plans)(bool all), (*engine)(void);
@@ -372,10 +413,53 @@ static void chooses_engines(void)
     CHECK(dnn.alive() == 0 && fake_live() == 0);
 }
 
-/* The first plans are timed when one is first run, but not in the middle of a recording, and the fastest one stays. */
+static void end_convolution(kni_driver *d, const kni_convolution *p)
+{
+    const kni_place *places[] = {&p->x, &p->w, &p->y};
+    for (int i = 0; i < 3; i++) d->free(d, places[i]->memory);
+    d->close(d);
+    CHECK(dnn.alive() == 0 && fake_live() == 0);
+}
+
+/* Tiles are transformed where the caller says that it makes good what that spoils, in f32 and without relu; small ones by default. */
+static void transforms_tiles(void)
+{
+    static const struct {
+        const char *allowed, *notes;
+        bool fits;
+    } cases[] = {{NULL, "56", true}, {NULL, "57", false},   {NULL, "58", false},   {NULL, "3", false},
+                 {"off", "", true},  {"off", "56", false},  {"large", "56", true}, {"large", "57", true},
+                 {NULL, "", true},   {"large", "58", true}, {"large", "3", true}};
+    for (int i = 0; i < KNI_COUNT(cases); i++) {
+        setenv("FAKE_CUDNN_NOTES", cases[i].notes, 1);
+        unsetenv("KN_CUDNN_TRANSFORM");
+        if (cases[i].allowed) setenv("KN_CUDNN_TRANSFORM", cases[i].allowed, 1);
+        kni_driver *d = kni_cuda_driver_open(0);
+        if (!find_dnn() || !CHECK(d != NULL)) return;
+        kni_convolution p = some_convolution(d);
+        bool transformed = true;
+        const bool transforms = cases[i].notes[0] != 0;
+        p.dtype = KN_F32;
+        CHECK(d->convolution(d, &p) == (transforms ? KN_ERROR_UNSUPPORTED : KN_OK));
+        p.transformed = &transformed;
+        for (p.what = KNI_CONVOLUTION_FORWARD; p.what <= KNI_CONVOLUTION_FILTER; p.what++) {
+            const kn_status wanted = cases[i].fits ? KN_OK : KN_ERROR_UNSUPPORTED;
+            transformed = !transforms;
+            if (!CHECK(d->convolution(d, &p) == wanted && (wanted || transformed == transforms)))
+                printf("case %d, %d\n", i, p.what);
+        }
+        p.what = KNI_CONVOLUTION_FORWARD, p.relu = true;
+        CHECK(d->convolution(d, &p) == (transforms ? KN_ERROR_UNSUPPORTED : KN_OK));
+        p.relu = false, p.dtype = KN_BF16, transformed = true;
+        CHECK(d->convolution(d, &p) == KN_OK && dnn.engine() == 0 && !transformed);
+        end_convolution(d, &p);
+    }
+}
+
+/* By default the first plans are timed when one is first run, but not in the middle of a recording, and the fastest one stays. */
 static void times_plans(void)
 {
-    setenv("KN_CUDNN_TIME", "on", 1);
+    unsetenv("KN_CUDNN_TIME");
     kni_driver *d = kni_cuda_driver_open(0);
     if (!find_dnn() || !CHECK(d != NULL)) return;
     kni_convolution p = some_convolution(d);
@@ -388,11 +472,36 @@ static void times_plans(void)
     /* What the recording launches stays where it is. */
     CHECK(r && d->convolution(d, &p) == KN_OK && dnn.engine() == 2 && dnn.plans(false) == 7);
     d->record_free(d, r);
+    end_convolution(d, &p);
+}
+
+/* Which plan was the fastest is found on disk when the device is opened again, for each convolution by itself. */
+static void keeps_times(void)
+{
+    enum { TIMED = 6 * 4 };
     unsetenv("KN_CUDNN_TIME");
-    kni_place *places[] = {&p.x, &p.w, &p.y};
-    for (int i = 0; i < 3; i++) d->free(d, places[i]->memory);
-    d->close(d);
-    CHECK(dnn.alive() == 0 && fake_live() == 0);
+    unsetenv("KN_CACHE");
+    setenv("KN_CACHE_DIR", folder, 1);
+    long runs = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        kni_driver *d = kni_cuda_driver_open(0);
+        if (!find_dnn() || !CHECK(d != NULL)) return;
+        kni_convolution p = some_convolution(d);
+        for (int stride = 1; stride <= 2; stride++) {
+            p.stride[0] = stride;
+            runs += 1 + (turn ? 0 : TIMED);
+            CHECK(d->convolution(d, &p) == KN_OK && dnn.runs() == runs && dnn.engine() == 2);
+        }
+        CHECK(dnn.plans(false) == 2);
+        end_convolution(d, &p);
+    }
+    /* Switched off, nothing is looked up: the library's own order decides. */
+    setenv("KN_CUDNN_TIME", "off", 1);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d != NULL)) return;
+    kni_convolution p = some_convolution(d);
+    CHECK(d->convolution(d, &p) == KN_OK && dnn.runs() == runs + 1 && dnn.engine() == 0);
+    end_convolution(d, &p);
 }
 
 /* Graphs are made, kept for each shape, and run with the memory they name; without cuDNN our own kernels run. */
@@ -575,6 +684,8 @@ int main(void)
         remove_fake();
         return check_report();
     }
+    /* Only those that are about it time plans, so that the others can count runs. */
+    setenv("KN_CUDNN_TIME", "off", 1);
     if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) situation(says_no_driver, 0);
     situation(says_old_driver, ALL);
     if (!dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL)) situation(says_no_compiler, DRIVER | PRODUCT);
@@ -583,12 +694,15 @@ int main(void)
     situation(multiplies_row_major, ALL);
     situation(multiplies_with_another_matrix, ALL);
     situation(keeps_uneven_biases, ALL);
+    situation(times_products, ALL);
     situation(attends, ALL);
     situation(convolves, ALL);
     situation(describes_convolutions, ALL);
     situation(follows_convolutions, ALL);
     situation(chooses_engines, ALL);
+    situation(transforms_tiles, ALL);
     situation(times_plans, ALL);
+    situation(keeps_times, ALL);
     situation(keeps_plans, ALL);
     situation(chooses_own_kernels, ALL);
     situation(keeps_own_kernels, ALL);

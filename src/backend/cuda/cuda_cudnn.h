@@ -34,8 +34,9 @@ enum {
 /* What an engine of the library must not do. */
 enum {
     KNI_DNN_EXACT = 1, /* round operands, as tensor cores do with f32, or sums on their way */
-    KNI_DNN_READY =
-        2, /* be compiled at run time, which takes seconds; transform images, which spreads what is not finite */
+    KNI_DNN_READY = 2, /* be compiled at run time, which takes seconds */
+    KNI_DNN_PLAIN = 4, /* transform images, which spreads what is not finite */
+    KNI_DNN_FINE = 8   /* transform them by Fourier's or in large tiles, which loses digits */
 };
 
 /* A graph under construction; after a failed call the others do nothing. Tensors are descriptors of the library. */
@@ -45,7 +46,7 @@ typedef struct kni_dnn_graph {
     void *all[KNI_DNN_MOST], *operations[32];
     int n_all, n_operations, failed; /* the library's status */
     int64_t next_id;                 /* of tensors inside */
-    int limits;                      /* KNI_DNN_EXACT, KNI_DNN_READY */
+    int limits;                      /* KNI_DNN_EXACT and what follows it */
 } kni_dnn_graph;
 
 enum { KNI_DNN_INSIDE = 1 /* never in memory */, KNI_DNN_VALUE = 2 /* a number of the host */ };
@@ -75,6 +76,7 @@ void kni_dnn_add_convolution(kni_dnn_graph *g, const kni_dnn_convolution *p, voi
 typedef struct kni_dnn_choice {
     void *plan;
     int64_t workspace;
+    bool transforms; /* images */
 } kni_dnn_choice;
 int kni_dnn_plan(kni_dnn_graph *g, kni_dnn_choice *choices, int wanted);
 /* Runs a plan over the memory of each id. Answers the library's status. */
@@ -97,11 +99,14 @@ typedef struct kni_dnn_kind {
     void (*describe)(kni_text *text, const void *key); /* NULL: a missing plan is not told */
     bool timed;                                        /* results may be made several times over */
 } kni_dnn_kind;
+/* The library's handle, made at its first use, whose stream is the device's; NULL: there is no library. */
+void *kni_dnn_handle(kni_cuda *c);
 /* The plan for the key, made at its first use, good until the next one is asked for; NULL where there is no library, none
    of its engines can do it, or there is no memory. */
 kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes, const kni_dnn_kind *kind);
-/* Where KN_CUDNN_TIME asks for it, and nothing is recorded: runs the plans of the key and keeps the fastest. */
-void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **memory, int count);
+/* Unless KN_CUDNN_TIME is off or something is recorded: runs the plans of the key and keeps the fastest. `after`: milliseconds that the
+   results of a plan which transforms take further. */
+void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **memory, int count, float after);
 /* Runs it; `what` is for messages. */
 kn_status kni_dnn_execute(kni_cuda *c, const kni_dnn_kept *plan, const int64_t *ids, void **memory, int count,
                           void *workspace, const char *what);

@@ -34,6 +34,8 @@ enum {
     ROUNDS_SUMS = 1 << 2,
     FOURIER = 1 << 3,
     WINOGRAD = 1 << 5,
+    WINOGRAD_6 = 1 << 7, /* in tiles of 6 x 6 and 13 x 13 */
+    WINOGRAD_13 = 1 << 8,
     COMPILED_LATE = 1 << 0 /* of its behaviour */
 };
 
@@ -63,18 +65,21 @@ static bool notes_of(kni_dnn_graph *g, void *engine, int name, int type, unsigne
     return true;
 }
 
-/* Whether the engine of a configuration does what the graph's limits forbid, or may do so. */
-static bool is_forbidden(kni_dnn_graph *g, void *config)
+/* Whether the engine of a configuration does what the graph's limits forbid, or may do so; else whether it transforms images. */
+static bool is_forbidden(kni_dnn_graph *g, void *config, bool *transforms)
 {
     unsigned numerical, behaviour, no = 0;
     int64_t n = 0;
+    *transforms = false;
     if (!g->limits) return false;
     void *engine = make(g, KIND_ENGINE);
     if (!engine || g->api->get(config, CONFIG_ENGINE, TYPE_DESCRIPTOR, 1, &n, &engine)) return true;
     if (!notes_of(g, engine, ENGINE_NUMERICAL, TYPE_NUMERICAL, &numerical)) return true;
     if (!notes_of(g, engine, ENGINE_BEHAVIOUR, TYPE_BEHAVIOUR, &behaviour)) return true;
     if (g->limits & KNI_DNN_EXACT) no |= TENSOR_CORES | ROUNDS_OPERANDS | ROUNDS_SUMS;
-    if (g->limits & KNI_DNN_READY) no |= FOURIER | WINOGRAD;
+    if (g->limits & KNI_DNN_PLAIN) no |= FOURIER | WINOGRAD;
+    if (g->limits & KNI_DNN_FINE) no |= FOURIER | WINOGRAD_6 | WINOGRAD_13;
+    *transforms = (numerical & (FOURIER | WINOGRAD)) != 0;
     return numerical & no || (g->limits & KNI_DNN_READY && behaviour & COMPILED_LATE);
 }
 
@@ -82,7 +87,7 @@ static bool is_forbidden(kni_dnn_graph *g, void *config)
 static bool plan_of(kni_dnn_graph *g, void *config, kni_dnn_choice *choice)
 {
     int64_t found = 0;
-    *choice = (kni_dnn_choice){.plan = NULL};
+    choice->plan = NULL;
     if (g->api->make(KIND_PLAN, &choice->plan)) return false;
     int failed = g->api->set(choice->plan, PLAN_HANDLE, TYPE_HANDLE, 1, &g->handle);
     if (!failed) failed = g->api->set(choice->plan, PLAN_CONFIG, TYPE_DESCRIPTOR, 1, &config);
@@ -128,7 +133,9 @@ int kni_dnn_plan(kni_dnn_graph *g, kni_dnn_choice *choices, int wanted)
     for (int k = 0; k < KNI_COUNT(heuristics) && good && made < wanted; k++) {
         const int before = g->n_all, n = configs_by(g, graph, heuristics[k], configs);
         for (int i = 0; i < n && made < wanted; i++)
-            if (!is_forbidden(g, configs[i]) && plan_of(g, configs[i], &choices[made])) made++;
+            if (!is_forbidden(g, configs[i], &choices[made].transforms) &&
+                plan_of(g, configs[i], &choices[made]))
+                made++;
         release_from(g, before);
     }
     release_from(g, 0);

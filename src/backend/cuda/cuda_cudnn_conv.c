@@ -12,7 +12,7 @@ enum { ID_X = 1, ID_W, ID_Y, ID_BIAS, ID_ADDED, IDS };
 enum { AXES = KNI_CONVOLUTION_AXES, RANK = KNI_CONVOLUTION_RANK };
 typedef struct plan_key {
     int64_t family; /* told apart from other graphs by its length and this */
-    int64_t what, dtype, axes, images, channels, outs, groups, bias, added, relu, exact;
+    int64_t what, dtype, axes, images, channels, outs, groups, bias, added, relu, exact, transforms;
     int64_t x_size[AXES], kernel[AXES], y_size[AXES], stride[AXES], dilation[AXES];
     int64_t padding[AXES], padding_end[AXES];
     int64_t x_steps[RANK], w_steps[RANK], y_steps[RANK];
@@ -72,7 +72,10 @@ static void build(kni_dnn_graph *g, const void *given)
     memcpy(p.padding, k->padding, sizeof p.padding);
     memcpy(p.padding_end, k->padding_end, sizeof p.padding_end);
     memcpy(p.dilation, k->dilation, sizeof p.dilation);
-    g->limits = KNI_DNN_READY | (k->exact ? KNI_DNN_EXACT : 0);
+    static const int forbidden[] = {[KNI_DNN_TRANSFORMS_NONE] = KNI_DNN_PLAIN,
+                                    [KNI_DNN_TRANSFORMS_SMALL] = KNI_DNN_FINE,
+                                    [KNI_DNN_TRANSFORMS_LARGE] = 0};
+    g->limits = KNI_DNN_READY | (k->exact ? KNI_DNN_EXACT : 0) | forbidden[k->transforms];
     void *x = tensor(g, k, ID_X, k->images, k->channels, k->x_size, k->x_steps);
     void *w = tensor(g, k, ID_W, k->outs, k->channels / k->groups, k->kernel, k->w_steps);
     if (k->what == KNI_CONVOLUTION_FORWARD)
@@ -101,7 +104,13 @@ static void describe(kni_text *text, const void *given)
                         k->relu ? " relu" : "");
 }
 
-static void make_key(const kni_convolution *p, plan_key *key)
+/* Relu would hide what a transform spoiled. */
+static bool may_transform(const kni_convolution *p)
+{
+    return p->transformed && p->dtype == KN_F32 && !p->relu;
+}
+
+static void make_key(const kni_cuda *c, const kni_convolution *p, plan_key *key)
 {
     memset(key, 0, sizeof *key);
     key->family = 'c', key->what = p->what, key->dtype = p->dtype, key->axes = p->axes;
@@ -109,6 +118,7 @@ static void make_key(const kni_convolution *p, plan_key *key)
     key->added = p->added.memory != NULL, key->relu = p->relu;
     key->bias = p->bias.memory || key->added || key->relu;
     key->exact = p->dtype == KN_F32 && !p->tf32;
+    key->transforms = may_transform(p) ? c->transforms : KNI_DNN_TRANSFORMS_NONE;
     const int64_t *const from[] = {p->x_size,   p->kernel,  p->y_size,     p->stride,
                                    p->dilation, p->padding, p->padding_end};
     int64_t *const to[] = {key->x_size,   key->kernel,  key->y_size,     key->stride,
@@ -158,6 +168,21 @@ static int bind(kni_cuda *c, const kni_convolution *p, const plan_key *key, int6
     return count;
 }
 
+/* About what the pass over the results of a transform takes, in milliseconds: a launch, and the reading of them. */
+static float time_after(const kni_convolution *p)
+{
+    const double launch = 0.003, bytes_of_one = 2e9;
+    double bytes = kni_bytes_of(p->dtype);
+    if (p->what == KNI_CONVOLUTION_FILTER)
+        bytes *= (double)p->outs * (double)p->channels / (double)p->groups *
+                 (double)kni_count_dims(p->axes, p->kernel);
+    else if (p->what == KNI_CONVOLUTION_DATA)
+        bytes *= (double)p->images * (double)p->channels * (double)kni_count_dims(p->axes, p->x_size);
+    else
+        bytes *= (double)p->images * (double)p->outs * (double)kni_count_dims(p->axes, p->y_size);
+    return (float)(launch + bytes / bytes_of_one);
+}
+
 static kn_status convolve(kni_cuda *c, const kni_convolution *p, void **workspace)
 {
     static const kni_dnn_kind kind = {build, describe, true};
@@ -167,19 +192,20 @@ static kn_status convolve(kni_cuda *c, const kni_convolution *p, void **workspac
     kn_status status = kni_runtime_enter(&c->runtime);
     if (status) return status;
     if (!takes(p)) return KN_ERROR_UNSUPPORTED;
-    make_key(p, &key);
+    make_key(c, p, &key);
     int count = bind(c, p, &key, ids, memory);
     kni_dnn_kept *plan = count ? kni_dnn_find(c, &key, sizeof key, &kind) : NULL;
     if (!plan) return KN_ERROR_UNSUPPORTED;
-    kni_dnn_time(c, plan, ids, memory, count);
+    kni_dnn_time(c, plan, ids, memory, count, time_after(p));
     const int64_t bytes = plan->choices[0].workspace;
     *workspace = bytes > 0 ? kni_cuda_scratch(c, (size_t)bytes) : NULL;
     if (bytes > 0 && !*workspace) return KN_ERROR_UNSUPPORTED;
+    if (p->transformed) *p->transformed = plan->choices[0].transforms;
     return kni_dnn_execute(c, plan, ids, memory, count, *workspace, "a convolution");
 }
 
 /* Every place of a convolution must be named below: what is not known to be read or written is run too early. */
-enum { CONVOLUTION_BYTES = 416 };
+enum { CONVOLUTION_BYTES = 424 };
 _Static_assert(sizeof(kni_convolution) == CONVOLUTION_BYTES, "say below what else it reads and writes");
 
 kn_status kni_cuda_convolution(kni_driver *d, const kni_convolution *p)

@@ -7,13 +7,18 @@
 
 enum { KNI_CUDA_WORKSPACE = 32 << 20, KNI_CUDA_WORKSPACES = 4, KNI_CUDA_ZEROS = 1 << 16 };
 
+/* What KN_CUDNN_TRANSFORM says when the device is opened: no tiles are transformed; small ones, whose results are as exact as sums;
+   all of them. */
+enum { KNI_DNN_TRANSFORMS_NONE, KNI_DNN_TRANSFORMS_SMALL, KNI_DNN_TRANSFORMS_LARGE };
+
 typedef struct kni_cuda_products kni_cuda_products; /* cuda_product.c */
 
 typedef struct kni_cuda {
     kni_runtime runtime; /* first: it is the driver's own pointer */
     const kni_cuda_driver_api *api;
     int major, minor;
-    bool vendor; /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
+    bool vendor;        /* the vendor's libraries may be used; KN_VENDOR=off when it was opened: not */
+    uint8_t transforms; /* KNI_DNN_TRANSFORMS_*: which convolutions may transform tiles */
     /* of products that may run at once, one after the other; the one that the latest product took */
     void *workspaces[KNI_CUDA_WORKSPACES], *workspace;
     int next_workspace;
@@ -25,6 +30,7 @@ typedef struct kni_cuda {
     kni_cuda_products *products;
     struct kni_hopper_kernels *kernels; /* cuda_hopper.c */
     struct kni_dnn *dnn;                /* cuda_cudnn_plans.c */
+    struct kni_cuda_layers *layers;     /* cuda_recurrent.c */
 } kni_cuda;
 
 /* Opens the device of a number; NULL after a failure. Closed by the driver's close. */
@@ -48,6 +54,9 @@ kn_status kni_cuda_product(kni_driver *d, const kni_product *p);
 kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p);
 kn_status kni_cuda_attention_grad(kni_driver *d, const kni_attention *p);
 kn_status kni_cuda_convolution(kni_driver *d, const kni_convolution *p);
+kn_status kni_cuda_recurrence(kni_driver *d, const kni_recurrence *p);
+int64_t kni_cuda_recurrence_reserve(kni_driver *d, const kni_recurrence *p);
+void kni_cuda_layers_free(kni_cuda *c);
 /* KN_ERROR_UNSUPPORTED without a text where cuDNN has none. */
 kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient);
 void kni_dnn_free(kni_cuda *c);

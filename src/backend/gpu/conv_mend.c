@@ -1,6 +1,8 @@
 /* What a library made of padding. It multiplies padding as zeros, so that a weight that is not finite becomes NaN where our own sums
    leave the term out. Where all weights of a channel are finite nothing can have gone wrong, so the weights are looked at, which are
-   few, and images only where that finds something. The gradient of the weight is looked at itself, being as small. */
+   few, and images only where that finds something. The gradient of the weight is looked at itself, being as small. Where the library
+   transforms tiles, any element that is not finite spoils its neighbours, so that all results are looked at: those that are not
+   finite are summed again. A sum with such a term is never finite, with or without a transform, so that none is missed. */
 #include "backend/gpu/conv_tiled.h"
 
 static kni_ir_id word(kni_tiled *t, const char *name, kni_ir_id x, kni_ir_id y)
@@ -18,23 +20,35 @@ static kni_ir_id begin_dealt(kni_tiled *t, const channel *c, kni_ir_id count)
     return kni_ir_for(t->b, c->local, count, kni_ir_whole(t->b, t->index, KNI_CONV_MENDERS));
 }
 
+static kni_ir_id is_odd(kni_tiled *t, kni_ir_id value)
+{
+    return kni_ir_not(t->b, word(t, "isfinite", value, 0));
+}
+
 static bool is_weight(const kni_tiled *t) { return ((const kni_conv *)t)->what == KNI_CONV_WEIGHT; }
 
-/* Whether one of the weights that the channel's results are made with is not finite; or a gradient of them NaN. */
+/* Whether one of the weights that the channel's results are made with, or of its gradients, is not finite: 0 times it is NaN. */
 static kni_ir_id is_suspect(kni_tiled *t, const channel *c)
 {
+    enum { AT_ONCE = 8 /* loads in flight */ };
     kni_ir_builder *b = t->b;
-    kni_ir_id none = kni_ir_real(b, KN_F32, 0), inside, unused;
-    kni_ir_id found = kni_ir_variable(b, KN_F32, 1, none);
-    kni_ir_id at = begin_dealt(t, c, kni_conv_number(t, is_weight(t) ? KNI_CONV_N : KNI_CONV_K));
-    kni_ir_id place = is_weight(t) ? t->place_y(t, c->row, at, c->group, &inside)
-                                   : t->place_a(t, c->row, at, c->group, &unused);
-    kni_ir_id value = kni_ir_load(b, is_weight(t) ? t->y : t->a, place, t->compute, 1);
-    kni_ir_if(b, is_weight(t) ? word(t, "isnan", value, 0) : kni_ir_not(b, word(t, "isfinite", value, 0)));
-    kni_ir_set(b, found, kni_ir_real(b, KN_F32, 1));
+    kni_ir_id none = kni_ir_real(b, t->compute, 0), unused, values[AT_ONCE];
+    kni_ir_id found = kni_ir_variable(b, t->compute, 1, none);
+    kni_ir_id count = kni_conv_number(t, is_weight(t) ? KNI_CONV_N : KNI_CONV_K);
+    kni_ir_id first =
+        kni_ir_for(b, c->local, count, kni_ir_whole(b, t->index, (int64_t)KNI_CONV_MENDERS * AT_ONCE));
+    for (int i = 0; i < AT_ONCE; i++) {
+        kni_ir_id at = word(t, "add", first, kni_ir_whole(b, t->index, (int64_t)i * KNI_CONV_MENDERS));
+        kni_ir_id place = (is_weight(t) ? t->place_y : t->place_a)(t, c->row, at, c->group, &unused);
+        values[i] = kni_ir_load_where(b, is_weight(t) ? t->y : t->a, place, t->compute, 1,
+                                      word(t, "lt", at, count), none);
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        kni_ir_set(b, found, kni_ir_fma(b, values[i], none, kni_ir_get(b, found)));
     kni_ir_end(b);
-    kni_ir_end(b);
-    return word(t, "gt", kni_ir_workgroup(b, KNI_IR_MAX, kni_ir_get(b, found)), none);
+    kni_ir_id one = kni_ir_real(b, KN_F32, 1), zero = kni_ir_real(b, KN_F32, 0);
+    found = kni_ir_select(b, word(t, "isnan", kni_ir_get(b, found), 0), one, zero);
+    return word(t, "gt", kni_ir_workgroup(b, KNI_IR_MAX, found), zero);
 }
 
 /* What follows the sum, as the library does it. */
@@ -56,7 +70,8 @@ static void mend(kni_tiled *t, const kni_conv_signature *s, const channel *c)
     kni_ir_builder *b = t->b;
     kni_ir_id unused, column = begin_dealt(t, c, kni_conv_number(t, KNI_CONV_N));
     kni_ir_id place = t->place_y(t, c->row, column, c->group, &unused);
-    if (!s->relu) kni_ir_if(b, word(t, "isnan", kni_ir_load(b, t->y, place, t->compute, 1), 0));
+    kni_ir_id made = kni_ir_load(b, t->y, place, t->compute, 1);
+    if (!s->relu) kni_ir_if(b, s->transformed ? is_odd(t, made) : word(t, "isnan", made, 0));
     kni_ir_id value = kni_tiled_sum_again(t, c->row, column, c->group);
     kni_ir_store(b, t->y, place, follow(t, s, c, column, place, value));
     if (!s->relu) kni_ir_end(b);
@@ -75,6 +90,67 @@ kni_ir *kni_conv_build_mending(const void *key, const kni_gpu_tail *tail, const 
     c.row = kni_conv_split(t, number, kni_conv_number(t, KNI_CONV_OUTS), &c.group);
     kni_ir_if(&b, is_suspect(t, &c));
     mend(t, s, &c);
+    kni_ir_end(&b);
+    return kni_tiled_finish(t);
+}
+
+/* ---- after a transform */
+
+/* Row, column and group of the result at place `at` of the image that is made. */
+static channel place_of(kni_tiled *t, bool last, kni_ir_id at, kni_ir_id *column)
+{
+    channel c = {0};
+    kni_ir_id image, position, outs = kni_conv_number(t, KNI_CONV_OUTS),
+                               groups = kni_conv_number(t, KNI_CONV_GROUPS),
+                               positions = kni_conv_number(t, KNI_CONV_POSITIONS);
+    if (!last) position = kni_conv_split(t, at, positions, &at);
+    c.row = kni_conv_split(t, at, outs, &at);
+    c.group = kni_conv_split(t, at, groups, &image);
+    if (last)
+        *column = image; /* and position, joined */
+    else
+        *column = kni_conv_join(t, image, positions, position);
+    return c;
+}
+
+static void make_again(kni_tiled *t, const kni_conv_signature *s, kni_ir_id at)
+{
+    kni_ir_builder *b = t->b;
+    kni_ir_id column;
+    kni_ir_if(b, is_odd(t, kni_ir_load(b, t->y, at, t->compute, 1)));
+    channel c = place_of(t, s->y_last, at, &column);
+    kni_ir_id value = kni_tiled_sum_again(t, c.row, column, c.group);
+    kni_ir_store(b, t->y, at, follow(t, s, &c, column, at, value));
+    kni_ir_end(b);
+}
+
+kni_ir *kni_conv_build_elements(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
+{
+    const kni_conv_signature *s = key;
+    kni_conv conv = {.what = s->what, .axes = s->axes};
+    kni_tiled *t = &conv.tiled;
+    kni_ir_builder b = kni_ir_begin("convolution_transformed", KNI_CONV_MENDERS);
+    if (!kni_conv_declare(&conv, s, &b, tail, target)) return NULL;
+    if (b.status == KN_OK) b.ir->bindings[t->y].aligned = s->lanes;
+    kni_ir_id lanes = kni_ir_whole(&b, t->index, s->lanes),
+              menders = kni_ir_whole(&b, t->index, KNI_CONV_MENDERS);
+    kni_ir_id number = kni_conv_join(t, kni_ir_builtin_value(&b, KNI_IR_GROUP, 0, t->index), menders,
+                                     kni_ir_builtin_value(&b, KNI_IR_LOCAL, 0, t->index));
+    kni_ir_id first = word(t, "mul", number, lanes), any = 0;
+    kni_ir_id results =
+        word(t, "mul", word(t, "mul", kni_conv_number(t, KNI_CONV_GROUPS), kni_conv_number(t, KNI_CONV_M)),
+             kni_conv_number(t, KNI_CONV_N));
+    kni_ir_if(&b, word(t, "lt", first, results));
+    kni_ir_id values = kni_ir_load(&b, t->y, first, t->compute, s->lanes);
+    for (int i = 0; i < s->lanes; i++) {
+        kni_ir_id odd = is_odd(t, s->lanes > 1 ? kni_ir_lane(&b, values, i) : values);
+        any = any ? kni_ir_or(&b, any, odd) : odd;
+    }
+    kni_ir_if(&b, any);
+    kni_ir_id k = kni_ir_for(&b, kni_ir_whole(&b, t->index, 0), lanes, kni_ir_whole(&b, t->index, 1));
+    make_again(t, s, word(t, "add", first, k));
+    kni_ir_end(&b);
+    kni_ir_end(&b);
     kni_ir_end(&b);
     return kni_tiled_finish(t);
 }

@@ -170,7 +170,7 @@ bool kni_conv_declare(kni_conv *c, const kni_conv_signature *s, kni_ir_builder *
     if (s->has_bias) t->bias = kni_ir_buffer(b, "bias", s->dtype, KNI_IR_READ);
     if (s->adds) c->added = kni_ir_buffer(b, "added", s->dtype, KNI_IR_READ);
     c->parted = s->parted, c->x_last = s->x_last, c->y_last = s->y_last;
-    if (s->kind == KNI_CONV_MENDING) {
+    if (s->kind != KNI_CONV_PRODUCT) {
         t->y = kni_ir_buffer(b, "y", s->dtype, KNI_IR_READ | KNI_IR_WRITE);
         kni_ir_add_item_params(b);
     } else if (!kni_tiled_results(t, t->dtype, s->parted ? NULL : tail, target)) {

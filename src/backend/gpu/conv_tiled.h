@@ -37,8 +37,9 @@ enum {
 /* Kernels: the product itself, and what mends a library's results. */
 enum {
     KNI_CONV_PRODUCT = 'v',
-    KNI_CONV_MENDING = 'p',
-    KNI_CONV_MENDERS = 256 /* invocations of one channel */
+    KNI_CONV_MENDING = 'p',  /* by channels, whose weights are looked at */
+    KNI_CONV_ELEMENTS = 'e', /* all results are looked at */
+    KNI_CONV_MENDERS = 256   /* invocations of a workgroup of theirs */
 };
 typedef struct kni_conv_signature {
     char kind;
@@ -46,6 +47,8 @@ typedef struct kni_conv_signature {
     uint8_t parted;             /* the terms are cut, and sums are left unrounded */
     uint8_t x_last, y_last;     /* of what is mended: channels lie last in x, in y */
     uint8_t adds, relu, padded; /* likewise: what followed the sum */
+    uint8_t transformed;        /* the library made it by way of tiles */
+    uint8_t lanes;              /* results that are looked at together */
     kni_tiled_shape shape;
 } kni_conv_signature;
 
@@ -70,5 +73,6 @@ kni_ir_id kni_conv_split(kni_tiled *t, kni_ir_id value, kni_ir_id size, kni_ir_i
 /* The makers of launches. */
 kni_ir *kni_conv_build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
 kni_ir *kni_conv_build_mending(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
+kni_ir *kni_conv_build_elements(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
 
 #endif
