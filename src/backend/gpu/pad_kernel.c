@@ -25,7 +25,8 @@ static kni_ir_id source(padder *p, int axis, kni_ir_id t, kni_ir_id *valid)
     kni_ir_id size = kni_index_number(c, p->sizes, axis), zero = kni_index_whole(c, 0);
     if (!(p->k->padded >> axis & 1)) return t;
     kni_ir_id at = kni_index_word(c, "sub", t, kni_index_number(c, p->before, axis));
-    kni_ir_id low = kni_index_word(c, "lt", at, zero), high = kni_index_word(c, "ge", at, size), before, behind;
+    kni_ir_id low = kni_index_word(c, "lt", at, zero), high = kni_index_word(c, "ge", at, size), before,
+              behind;
     kni_ir_id last = kni_index_word(c, "sub", size, kni_index_whole(c, 1));
     switch (p->k->mode) {
     case KN_PAD_REFLECT:
@@ -90,7 +91,8 @@ kni_ir *kni_pad_build(const kni_pad_kind *k)
     p.before = kni_ir_param_add(&b, "before", KN_I64, k->rank);
     uint32_t bits = kni_ir_param_add(&b, "bits", KN_I64, 0);
     p.bits = kni_ir_cast(&b, kni_ir_param_value(&b, bits), compute_dtype(k->bytes));
-    kni_ir_id item = kni_ir_builtin_value(&b, KNI_IR_ITEM, 0, KN_I32), left = item, line = kni_index_whole(c, 0);
+    kni_ir_id item = kni_ir_builtin_value(&b, KNI_IR_ITEM, 0, KN_I32), left = item,
+              line = kni_index_whole(c, 0);
     kni_ir_id t = 0, valid = 0;
     for (int a = k->rank - 1; a >= 0; a--) {
         kni_ir_id i = a ? kni_index_split(c, &left, kni_index_number(c, p.dims, a)) : left;
