@@ -103,7 +103,7 @@ runner() { stage_run runner "$@"; }
 
 # together NAME COMMAND...: a runner that may run beside others, as many at once as there are jobs; they are reported, in
 # order, at 'join'. Two conformance runs side by side use two processors better than one with two threads. Each takes a
-# line out of a pipe before it begins and puts it back when it ends.
+# line out of a pipe before it begins and puts it back when it ends. They begin in the order in which they are named.
 together() {
     together_name=$1
     shift
@@ -113,8 +113,8 @@ together() {
         exec 9<>"$logs/places"
         for place in $(seq "$jobs"); do echo "$place" >&9; done
     fi
+    read -r place <&9
     {
-        read -r place <&9
         stage_execute "$stage_log" "$@" 9>&-
         echo "$place" >&9
     } &

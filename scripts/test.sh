@@ -20,6 +20,8 @@ together "package and pages" $one tests/web/run_web.sh --build
 # Tests of OpenCL spend most of their time in PoCL's compiler: as below, it does not optimise; 'make test-all' lets it.
 quick="$one KN_OPENCL_OPTIONS=-cl-opt-disable"
 together "unit tests, asan" $quick scripts/run_units.sh "$root/asan"
+together "unit tests" $quick scripts/run_units.sh "$root/release"
+together "small program" $one scripts/small.sh
 # PoCL takes a good part of a second for each kernel, so it gets a small seeded part; without optimisation it is as right.
 together "opencl:0, a part" env KN_OPENCL_OPTIONS=-cl-opt-disable "$root/release/kiln" conform --device opencl:0 \
     --sample "${KN_OPENCL_SAMPLE:-1}" --seed "$seed"
@@ -29,7 +31,6 @@ together "metal:0, a part" $one scripts/metal.sh "$root/release" --sample "${KN_
 together "hip:0, a part" $one KN_SEED="$seed" KN_HIP_MOST="${KN_HIP_MOST:-60}" KN_HIP_NUMBERS="--filter softmax --sample 2" \
     scripts/hip.sh "$root/release" --sample 1 --seed "$seed"
 together "webgpu:0, a part" $one scripts/webgpu.sh "$root/release" --sample "${KN_WEBGPU_SAMPLE:-0.2}" --seed "$seed"
-together "unit tests" $quick scripts/run_units.sh "$root/release"
 for device in cpu "autodiff(cpu)"; do
     together "asan tenth: $device" "$root/asan/kiln" conform --device "$device" --sample 10 --seed "$seed"
 done
@@ -38,7 +39,6 @@ together "random programs over the API" env LSAN_OPTIONS="suppressions=$PWD/test
 together "spoilt results are noticed" "$root/release/kiln" conform --device "autodiff(cpu)" --self-test --sample 10
 # Each case is compiled by itself.
 together "cases as C, a part" "$root/release/kiln" conform --device cpu --as-c --sample "${KN_AS_C_SAMPLE:-0.5}" --seed "$seed"
-together "small program" $one scripts/small.sh
 for device in "autodiff(fusion(cpu))" "fusion(cpu)"; do
     together "release: $device" "$root/release/kiln" conform --device "$device"
 done

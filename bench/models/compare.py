@@ -2,6 +2,7 @@
 """Kiln beside PyTorch over the models of this folder.
 
 compare.py --check [--models lenet,mlp]             do outputs and the losses of five steps agree? (f32; ends with 'N passed, N failed')
+compare.py --drift 50 --device cuda:0               do losses of 50 steps in bf16 stay as near to PyTorch's in f32 as twice PyTorch's own in bf16?
 compare.py --device cuda:0 --json results.json      times rows in turns with PyTorch's best mode and adds them to the file
 compare.py --device cuda:0 --family vision          a slice; --rows train-bf16,infer-bf16 another
 compare.py --table results.json                     the table in Markdown, the worst rows first
@@ -139,12 +140,28 @@ def agree(o, model, folder):
     return found
 
 
+def drift(o, model, folder):
+    """Where the losses in bf16 are farther from PyTorch's in f32 than twice the farthest of PyTorch's in bf16 so far."""
+    sides = Sides(o, model, folder)
+    # All 50 steps see one batch, as in --check; a small one, so that many models fit beside each other.
+    options = ["--batch", str(o.batch or min(model["batch"], 16)), "--losses", str(o.drift)]
+    runs = [sides.torch(*options), sides.torch(*options, "--dtype", "bf16"), sides.kiln(*options, "--dtype", "bf16")]
+    exact, theirs, ours = ([float(x) for x in sides.run(run).split()] for run in runs)
+    widest, found, worst = 0.0, [], 0.0
+    for i, (f, t, k) in enumerate(zip(exact, theirs, ours)):
+        widest = max(widest, abs(t - f))
+        if not abs(k - f) <= 2 * widest:
+            found.append(f"step {i}: {k} beside {f}, and {t} of PyTorch in bf16")
+        worst = max(worst, abs(k - f) / max(widest, 1e-30))
+    return found[:3] + [f"{len(found)} of {len(exact)} steps, at most {worst:.2f} times"] * bool(found)
+
+
 def check(o):
     passed = failed = 0
 
     def found_in(model):
         try:
-            return agree(o, model, folder)
+            return drift(o, model, folder) if o.drift else agree(o, model, folder)
         except Failure as failure:
             return [str(failure)]
 
@@ -186,8 +203,11 @@ def kiln_server(o, sides, kind, **settings):
 
 
 def all_modes(o, model):
-    lasts = ("", "_last") if model["name"] in IMAGE_MODELS else ("",)
-    return [m + last for m in (o.modes.split(",") if o.modes else MODES) for last in lasts]
+    """Those that are asked for, else every one; what is no image has no channels to put last."""
+    modes = o.modes.split(",") if o.modes else [m + last for m in MODES for last in ("", "_last")]
+    if model["name"] not in IMAGE_MODELS:
+        modes = [m.removesuffix("_last") for m in modes]
+    return list(dict.fromkeys(modes))
 
 
 def started(o, make):
@@ -264,7 +284,8 @@ class Row:
         return {n: (statistics.median(t[1] for t in times[n]), times[n][-1][2]) for n in running}
 
     def time(self):
-        row = dict(model=self.model["name"], kind=self.kind, batch=int(options_of(self.o, self.model, self.kind)[1]), ratio=0.0)
+        row = self.row = dict(model=self.model["name"], kind=self.kind, ratio=0.0,
+                              batch=int(options_of(self.o, self.model, self.kind)[1]))
         found = self.take_turns()
         for name, server in self.servers.items():
             if isinstance(server, Failure):
@@ -289,9 +310,12 @@ class Row:
             profile.steps(self.o.steps)
             path = pathlib.Path(self.o.profile) / f"{self.model['name']}_{self.kind}.txt"
             path.write_text(profile_of(profile.close(), self.o.steps))
-        for server in self.servers.values():
-            if not isinstance(server, Failure):
-                server.close()
+        for name, server in self.servers.items():
+            if isinstance(server, Failure):
+                continue
+            log = server.close()
+            if name == "kiln":
+                self.row["launches"] = " ".join(re.findall(r"\d+ (?:launches|recordings made|replayed)", log))
 
 
 def machine(o):
@@ -338,8 +362,9 @@ def time_all(o):
             for row in together:
                 row.ready()
             for row in together:
-                keep(o, results, known, row.time())
+                made = row.time()
                 row.end()
+                keep(o, results, known, made)
     if o.keep_modes:
         BEST.write_text(json.dumps(best, indent=1, sort_keys=True) + "\n")
     print_table(results)
@@ -377,7 +402,7 @@ def main():
     p.add_argument("--models", help="names with commas")
     p.add_argument("--family", choices=("vision", "language", "other"))
     p.add_argument("--rows", help="kinds of rows with commas")
-    p.add_argument("--modes", help="modes of PyTorch to search, with commas: eager, compile, graphs")
+    p.add_argument("--modes", help="modes of PyTorch to search, with commas: eager, compile, graphs, each also with _last")
     p.add_argument("--batch", type=int, help="instead of each model's")
     p.add_argument("--threads", type=int, help="of both sides, on cpu")
     p.add_argument("--steps", type=int, default=10)
@@ -389,6 +414,7 @@ def main():
     p.add_argument("--profile", metavar="FOLDER", help="writes there what each kernel of a row took")
     p.add_argument("--json", help="results are added to this file")
     p.add_argument("--check", action="store_true")
+    p.add_argument("--drift", type=int, default=0, metavar="STEPS")
     p.add_argument("--search", action="store_true")
     p.add_argument("--search-tenth", action="store_true")
     p.add_argument("--keep-modes", action="store_true", help="write best_modes.json")
@@ -399,7 +425,7 @@ def main():
         return 0
     if not os.path.exists(o.program):
         raise SystemExit(f"{o.program} is missing: scripts/build.sh release -- bench_models")
-    return check(o) if o.check else time_all(o)
+    return check(o) if o.check or o.drift else time_all(o)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,8 @@ typedef struct kn_limits {
     int32_t max_records, max_inputs, max_outputs; /* of one group */
     uint32_t takes;                               /* KN_TAKES_ bits */
     int64_t waiting_bytes; /* of results that may wait in a queue; what is less than 8 GiB counts as that */
+    /* What so many records wait for is worth beginning while the caller records more, since the device works beside the host; 0: never. */
+    int32_t early_records;
 } kn_limits;
 
 /* Whether a record may follow a product in its group. */

@@ -280,6 +280,23 @@ KN_API kn_recurrent_result kn_gru(kn_tensor x, kn_tensor weight, kn_tensor weigh
 KN_API kn_recurrent_result kn_rnn(kn_tensor x, kn_tensor weight, kn_tensor weight_h,
                                   const kn_recurrent_args *args);
 
+typedef enum kn_layers_cell { KN_LAYERS_RNN = 1, KN_LAYERS_GRU = 2, KN_LAYERS_LSTM = 3 } kn_layers_cell;
+typedef struct kn_recurrent_layers_args {
+    kn_layers_cell cell;
+    int64_t layers; /* 0: 1 */
+    int64_t hidden;
+    bool bidirectional, no_bias;
+    kn_tensor h, c; /* [layers directions, batch, hidden]: the states before the first step; KN_NONE: zeros */
+} kn_recurrent_layers_args;
+#define KN_RECURRENT_LAYERS_ARGS_DEFAULTS KN_ZEROED
+/* The layers of kn_nn_rnn, kn_nn_gru or kn_nn_lstm in one call, without dropout between them: x [steps, batch, in], y [steps, batch,
+   directions hidden], h and c as in the args. weights: one vector of each layer's and direction's weight_ih, weight_hh, one pair after
+   the other, then of all their bias_ih, bias_hh. Under autocast it computes in the short float, or in f32 where the device has no other. */
+KN_API kn_recurrent_result kn_recurrent_layers(kn_tensor x, kn_tensor weights,
+                                               const kn_recurrent_layers_args *args);
+/* Whether the device of x runs that call by a library; else it is made of steps, as kn/nn/recurrent.h has them. x stays. */
+KN_API bool kn_recurrent_layers_native(kn_tensor x);
+
 /* ---- old names */
 
 KN_API kn_tensor kn_cross_entropy_with_logits(kn_tensor logits, kn_tensor probabilities)

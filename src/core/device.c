@@ -141,10 +141,10 @@ static void choose_wants(kn_device d)
     const char *text = kni_environment("KN_LAYOUT");
     d->wants = d->leaf->wants;
     d->n_wants = d->leaf->n_wants;
-    if (!text || !*text || !strcmp(text, "library")) return;
+    if (!text || !*text) return;
     const bool channels = !strcmp(text, "channels-last");
     if (!channels && strcmp(text, "row-major")) {
-        kni_log(KN_LOG_WARNING, "KN_LAYOUT=%s is no layout: write channels-last, row-major or library", text);
+        kni_log(KN_LOG_WARNING, "KN_LAYOUT=%s is no layout: write channels-last or row-major", text);
     } else if (d->leaf->traits & KNI_TRAIT_ORDERS) {
         d->wants = channels ? &everything : NULL;
         d->n_wants = channels;

@@ -2,6 +2,7 @@
 #include "nn/recurrent_run.h"
 #include "nn/custom_run.h"
 #include "support/failure.h"
+#include <kn/autocast.h>
 #include <kn/contraction.h>
 #include <kn/creation.h>
 #include <kn/elementwise.h>
@@ -122,6 +123,69 @@ static kn_tensor run_direction(pass *p, kn_tensor x, int64_t steps, kn_tensor *h
     return results[0];
 }
 
+/* ---- all layers in one call, where a library of the device has them */
+
+enum { WEIGHTS_MOST = KN_MAX_RECURRENT_LAYERS * 2 * 4 };
+
+static bool is_plain(const kn_nn_activation *a, kn_activation_kind kind) { return a->kind == kind; }
+
+/* Whether the formulas are those of kn_recurrent_layers. */
+static bool is_usual(const kn_nn_recurrent *m)
+{
+    const bool gates = m->kind == KN_RECURRENT_RNN || is_plain(&m->gate_activation, KN_ACTIVATION_SIGMOID);
+    const bool drops = m->dropout > 0 && m->training && m->num_layers > 1;
+    return gates && is_plain(&m->hidden_activation, KN_ACTIVATION_TANH) &&
+           (m->kind != KN_RECURRENT_LSTM || is_plain(&m->cell_activation, KN_ACTIVATION_TANH)) && !drops &&
+           m->clip == 0 && !m->input_forget && !m->reset_before;
+}
+
+/* The params in the order of kn_recurrent_layers; how many, 0 where a bias or a common dtype is missing. */
+static int32_t list_weights(const kn_nn_recurrent *m, kn_tensor *list)
+{
+    const int directions = m->bidirectional ? 2 : 1;
+    const int32_t all = (int32_t)m->num_layers * directions;
+    const bool biased = kn_value(m->cells[0][0].bias_ih).bits != 0;
+    for (int32_t i = 0; i < all; i++) {
+        const kn_nn_recurrent_cell *cell = &m->cells[i / directions][i % directions];
+        list[2 * i] = kn_value(cell->weight_ih);
+        list[2 * i + 1] = kn_value(cell->weight_hh);
+        list[2 * (all + i)] = kn_value(cell->bias_ih);
+        list[2 * (all + i) + 1] = kn_value(cell->bias_hh);
+        for (int k = 0; k < 2; k++)
+            if ((list[2 * (all + i) + k].bits != 0) != biased) return 0;
+    }
+    const int32_t n = biased ? 4 * all : 2 * all;
+    for (int32_t i = 0; i < n; i++)
+        if (!kn_ok(list[i]) || kn_dtype_of(list[i]) != kn_dtype_of(list[0])) return 0;
+    return n;
+}
+
+/* False where the layers go step by step; else as run_layers below. */
+static bool run_at_once(const kn_nn_recurrent *m, kn_tensor x, kn_tensor *hidden, kn_tensor *cell,
+                        kn_tensor *y)
+{
+    kn_tensor list[WEIGHTS_MOST];
+    const int32_t n = is_usual(m) && kn_recurrent_layers_native(x) ? list_weights(m, list) : 0;
+    if (n == 0 || (kn_dtype_of(x) != kn_dtype_of(list[0]) && !kn_autocast_dtype())) return false;
+    kn_scope scope = kn_scope_begin();
+    for (int32_t i = 0; i < n; i++) list[i] = kn_reshape(list[i], KN_SHAPE(kn_count(list[i])));
+    const kn_recurrent_layers_args args = {.cell = (kn_layers_cell)m->kind,
+                                           .layers = m->num_layers,
+                                           .hidden = m->hidden_size,
+                                           .bidirectional = m->bidirectional,
+                                           .no_bias = !m->cells[0][0].bias_ih.handle.bits,
+                                           .h = *hidden,
+                                           .c = *cell};
+    if (m->reverse) x = kn_flip(x, KN_AXES(0));
+    kn_recurrent_result r = kn_recurrent_layers(x, kn_concat(list, n, 0), &args);
+    kn_tensor results[] = {m->reverse ? kn_flip(r.y, KN_AXES(0)) : r.y, r.h, r.c};
+    kn_scope_end_many(scope, results, r.c.bits ? 3 : 2);
+    *y = results[0];
+    *hidden = results[1];
+    *cell = results[2];
+    return true;
+}
+
 /* ---- all layers */
 
 /* x is kept; states come as [layers * directions, batch, hidden] or KN_NONE and go out so. */
@@ -129,6 +193,8 @@ static kn_tensor run_layers(const kn_nn_recurrent *m, kn_tensor x, int64_t steps
                             kn_tensor *cell, kn_tensor *room)
 {
     int directions = m->bidirectional ? 2 : 1, n = 0;
+    kn_tensor y;
+    if (run_at_once(m, x, hidden, cell, &y)) return y;
     kn_tensor last_h[2 * KN_MAX_RECURRENT_LAYERS], last_c[2 * KN_MAX_RECURRENT_LAYERS];
     for (int64_t layer = 0; layer < m->num_layers; layer++) {
         kn_tensor ways[2];

@@ -332,17 +332,16 @@ OP(attention_grad, .doc = "the gradients of attention by q, k, v and, where want
 
 OP(dropout_attention,
    .doc = "y = d(softmax(scale q k' + bias)) v, where d drops weights and divides the others by 1 - dropout",
-   .min_in = 3, .max_in = 5, .n_out = 1, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS,
-   .dtypes = KNI_FLOATS, .tolerance = {8, 1}, .schema = dropout_schema,
-   .attribute_bytes = sizeof(kni_attention_attributes), .autocast = KNI_AUTOCAST_NARROW,
-   .infer = infer_attention, .flags = KNI_FLAG_RANDOM, .lower = lower_attention,
-   .native = &kni_cpu_dropout_attention)
+   .min_in = 3, .max_in = 5, .n_out = 1, .kind = KNI_CONTRACTION, .dtypes = KNI_FLOATS, .tolerance = {8, 1},
+   .schema = dropout_schema, .attribute_bytes = sizeof(kni_attention_attributes),
+   .autocast = KNI_AUTOCAST_NARROW, .infer = infer_attention, .flags = KNI_FLAG_RANDOM,
+   .lower = lower_attention, .native = &kni_cpu_dropout_attention)
 
 OP(dropout_attention_grad, .doc = "the gradients of dropout_attention by q, k, v and, where wanted, the bias",
-   .min_in = 4, .max_in = 7, .n_out = 4, .kind = KNI_CONTRACTION, .layout = KNI_LAYOUT_WANTS,
-   .dtypes = KNI_FLOATS, .tolerance = {16, 1}, .schema = dropout_gradient_schema,
-   .attribute_bytes = sizeof(kni_attention_attributes), .infer = infer_attention_grad,
-   .flags = KNI_FLAG_RANDOM, .lower = lower_attention_grad, .native = &kni_cpu_dropout_attention_grad)
+   .min_in = 4, .max_in = 7, .n_out = 4, .kind = KNI_CONTRACTION, .dtypes = KNI_FLOATS, .tolerance = {16, 1},
+   .schema = dropout_gradient_schema, .attribute_bytes = sizeof(kni_attention_attributes),
+   .infer = infer_attention_grad, .flags = KNI_FLAG_RANDOM, .lower = lower_attention_grad,
+   .native = &kni_cpu_dropout_attention_grad)
 
 static kn_status differentiate(kni_vjp *v, const kn_op *gradient)
 {

@@ -207,10 +207,9 @@ static kni_ir_id guard(const kni_emit *e, uint8_t level)
     return level & e->w->chunk_axis ? e->valid[e->chunk] : 0;
 }
 
-static kni_ir_id load(kni_emit *e, uint16_t node, uint32_t lane)
+static kni_ir_id load_by(kni_emit *e, const kni_work_access *access, uint16_t node, uint32_t lane)
 {
     const kni_work_node *n = &e->w->nodes[node];
-    const kni_work_access *access = &e->w->accesses[n->extra];
     uint32_t binding = e->first_buffer + (uint32_t)access->buffer;
     kni_ir_id valid = guard(e, access->level);
     if (access->mode != KNI_WORK_VECTOR) {
@@ -224,6 +223,19 @@ static kni_ir_id load(kni_emit *e, uint16_t node, uint32_t lane)
     kni_ir_id vector = kni_ir_load_where(e->b, binding, at, n->dtype, (int)e->lanes, valid, 0);
     for (uint32_t i = 0; i < e->lanes; i++) kni_emit_set(e, node, i, kni_ir_lane(e->b, vector, (int)i));
     return e->memo[place_of(e, node, lane)];
+}
+
+static kni_ir_id load(kni_emit *e, uint16_t node, uint32_t lane)
+{
+    return load_by(e, &e->w->accesses[e->w->nodes[node].extra], node, lane);
+}
+
+void kni_emit_reload(kni_emit *e, const kni_work_output *output)
+{
+    const kni_work_access *access = &e->w->accesses[output->access];
+    for (uint32_t i = 0; i < e->lanes; i++)
+        if (!e->memo[place_of(e, output->reread, i)])
+            kni_emit_set(e, output->reread, i, load_by(e, access, output->reread, i));
 }
 
 void kni_emit_store(kni_emit *e, const kni_work_output *output, kni_ir_id condition)

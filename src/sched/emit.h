@@ -55,6 +55,8 @@ kni_ir_id kni_emit_index(kni_emit *e, int64_t value); /* a constant of the index
 kni_ir_id kni_emit_value(kni_emit *e, uint16_t node, uint32_t lane);
 void kni_emit_set(kni_emit *e, uint16_t node, uint32_t lane, kni_ir_id value);
 void kni_emit_store(kni_emit *e, const kni_work_output *output, kni_ir_id condition);
+/* The value of the node that a result gives back is what an earlier kernel has stored. */
+void kni_emit_reload(kni_emit *e, const kni_work_output *output);
 /* A value of the schedule's own where the result's lane 0 is. */
 void kni_emit_store_value(kni_emit *e, const kni_work_output *output, kni_ir_id value, kni_ir_id condition);
 /* Loads what of `stage` depends on all of `level`, for the chunk that is computed now. */

@@ -37,6 +37,14 @@ static void join(kni_rows_emit *s, const kni_work_node *n, const variables *v, u
 /* What is done for the chunks of one turn. */
 typedef void (*turn_fn)(kni_rows_emit *s, void *context);
 
+/* What the first kernel has stored, in the last one. */
+static void reload(kni_rows_emit *s)
+{
+    const kni_work *w = s->w;
+    for (int i = 0; i < w->n_outputs && w->parts > 1 && kni_rows_task_of(w) == KNI_ROWS_ENDS; i++)
+        if (w->outputs[i].reread) kni_emit_reload(&s->e, &w->outputs[i]);
+}
+
 /* A loop over places from `start` below `end`, `chunks` of them `step` apart at a time, all of them there. */
 static void walk_turns(kni_rows_emit *s, kni_ir_id start, kni_ir_id end, int64_t step, uint32_t chunks,
                        turn_fn turn, void *context)
@@ -49,7 +57,10 @@ static void walk_turns(kni_rows_emit *s, kni_ir_id start, kni_ir_id end, int64_t
         e->k[c] = c ? kni_ir_word(s->b, "add", at, kni_emit_index(e, step * c)) : at;
         e->valid[c] = 0;
     }
-    for (e->chunk = 0; e->chunk < chunks; e->chunk++) kni_emit_loads(e, KNI_WORK_K);
+    for (e->chunk = 0; e->chunk < chunks; e->chunk++) {
+        reload(s);
+        kni_emit_loads(e, KNI_WORK_K);
+    }
     e->chunk = 0;
     turn(s, context);
     e->chunk = 0;
@@ -121,74 +132,26 @@ static void set_results(kni_rows_emit *s, uint16_t node, const kni_rows_total *t
         kni_emit_set(&s->e, node, i, kni_rows_result(s, &s->w->nodes[node], totals[i]));
 }
 
-/* ---- parts */
-
-kni_ir_id kni_rows_part_place(kni_rows_emit *s, kni_ir_id part, uint32_t lane)
-{
-    kni_emit *e = &s->e;
-    kni_ir_id at = kni_ir_word(s->b, "mul", part, kni_emit_number(e, s->w->rows_number));
-    at = kni_ir_word(s->b, "add", at, e->r[0]);
-    return lane ? kni_ir_word(s->b, "add", at, kni_emit_index(e, lane)) : at;
-}
-
-void kni_rows_leave(kni_rows_emit *s, const kni_work_node *n, uint32_t lane, kni_rows_total total)
-{
-    kni_ir_id where = s->inside;
-    if (s->first) where = where ? kni_ir_and(s->b, where, s->first) : s->first;
-    kni_ir_id at = kni_rows_part_place(s, s->part, lane);
-    kni_ir_store_where(s->b, n->temps[0] - 1u, at, total.value, where);
-    if (total.at) kni_ir_store_where(s->b, n->temps[1] - 1u, at, total.at, where);
-}
-
-kni_ir_id kni_rows_parts_begin(kni_rows_emit *s, kni_emit_mark *mark)
-{
-    const kni_work *w = s->w;
-    kni_emit *e = &s->e;
-    uint32_t takers = down(w) ? w->teams : w->threads;
-    kni_ir_id parts = kni_emit_number(e, w->parts_number);
-    kni_ir_id first = takers == 1 ? kni_emit_index(e, 0) : down(w) ? s->line : s->thread;
-    *mark = kni_emit_mark_here(e);
-    return kni_ir_for(s->b, first, parts, kni_emit_index(e, takers));
-}
-
-void kni_rows_parts_end(kni_rows_emit *s, kni_emit_mark mark)
-{
-    kni_ir_end(s->b);
-    kni_emit_release(&s->e, mark);
-}
-
-/* The totals that an earlier kernel left, combined in the order of the parts. */
-static void take_parts(kni_rows_emit *s, uint16_t node)
-{
-    const kni_work *w = s->w;
-    const kni_work_node *n = &w->nodes[node];
-    variables v;
-    kni_rows_total totals[KNI_EMIT_LANES];
-    kni_emit_mark mark;
-    declare(s, n, &v);
-    kni_ir_id j = kni_rows_parts_begin(s, &mark);
-    for (uint32_t i = 0; i < kni_rows_separate(w); i++) {
-        kni_ir_id at = kni_rows_part_place(s, j, i);
-        kni_rows_total t = {kni_ir_load(s->b, n->temps[0] - 1u, at, kni_rows_dtype(w, n), 1), 0};
-        if (kni_rows_is_place(n)) t.at = kni_ir_load(s->b, n->temps[1] - 1u, at, KN_I64, 1);
-        join(s, n, &v, i, t);
-    }
-    kni_rows_parts_end(s, mark);
-    for (uint32_t i = 0; i < kni_rows_separate(w); i++) totals[i] = get(s, &v, i);
-    kni_rows_share_rows(s, n, totals);
-    set_results(s, node, totals);
-}
-
 /* ---- the kernel */
 
 /* The reductions of one stage while they are walked. */
 typedef struct stage_walk {
-    int count, n_online, n_moments;
+    int stage, count, n_online, n_moments;
     uint16_t nodes[MOST];
     variables v[MOST];
     kni_rows_online online[MOST];
     kni_rows_moments moments[MOST];
 } stage_walk;
+
+static void store_turn(kni_rows_emit *s, bool early)
+{
+    const kni_work *w = s->w;
+    for (s->e.chunk = 0; s->e.chunk < s->e.chunks; s->e.chunk++)
+        for (int i = 0; i < w->n_outputs; i++)
+            if (w->outputs[i].level & KNI_WORK_K && kni_rows_is_early(w, &w->outputs[i]) == early)
+                kni_emit_store(&s->e, &w->outputs[i], s->inside);
+    s->e.chunk = 0;
+}
 
 static void reduce_turn(kni_rows_emit *s, void *context)
 {
@@ -200,12 +163,14 @@ static void reduce_turn(kni_rows_emit *s, void *context)
         for (e->chunk = 0; e->chunk < e->chunks; e->chunk++)
             for (uint32_t l = 0; l < e->lanes; l++)
                 join(s, &s->w->nodes[t->nodes[i]], &t->v[i], l, kni_rows_element(s, t->nodes[i], l));
+    e->chunk = 0;
+    if (t->stage == 1) store_turn(s, true);
 }
 
 static void run_stage(kni_rows_emit *s, int stage, bool leaves)
 {
     const kni_work *w = s->w;
-    stage_walk t = {.count = 0};
+    stage_walk t = {.stage = stage};
     kni_rows_total totals[KNI_EMIT_LANES];
     uint16_t powers[MOST], squares[MOST];
     t.count = list(w, stage, t.nodes);
@@ -221,25 +186,22 @@ static void run_stage(kni_rows_emit *s, int stage, bool leaves)
     for (int i = 0; i < t.count; i++) {
         const kni_work_node *n = &w->nodes[t.nodes[i]];
         share(s, n, &t.v[i], totals);
-        for (uint32_t l = 0; l < kni_rows_separate(w) && leaves; l++) kni_rows_leave(s, n, l, totals[l]);
+        if (leaves) kni_rows_leave(s, n, totals);
         if (!leaves) set_results(s, t.nodes[i], totals);
     }
 }
 
-static void store_turn(kni_rows_emit *s, void *context)
+static void store_late(kni_rows_emit *s, void *context)
 {
-    const kni_work *w = s->w;
     (void)context;
-    for (s->e.chunk = 0; s->e.chunk < s->e.chunks; s->e.chunk++)
-        for (int i = 0; i < w->n_outputs; i++)
-            if (w->outputs[i].level & KNI_WORK_K) kni_emit_store(&s->e, &w->outputs[i], s->inside);
+    store_turn(s, false);
 }
 
-static void store_results(kni_rows_emit *s)
+/* Results of rows by the first part, elements where they are. */
+static void store_results(kni_rows_emit *s, bool rows, bool elements)
 {
     const kni_work *w = s->w;
     kni_emit *e = &s->e;
-    bool elements = false;
     kni_emit_hoist(e, KNI_WORK_K, UINT8_MAX);
     kni_ir_id once = s->inside;
     if (s->first) once = once ? kni_ir_and(s->b, once, s->first) : s->first;
@@ -247,11 +209,9 @@ static void store_results(kni_rows_emit *s)
         kni_ir_id first = kni_ir_word(s->b, "eq", s->part, kni_emit_index(e, 0));
         once = once ? kni_ir_and(s->b, once, first) : first;
     }
-    for (int i = 0; i < w->n_outputs; i++) {
-        elements |= w->outputs[i].level & KNI_WORK_K;
+    for (int i = 0; i < w->n_outputs && rows; i++)
         if (!(w->outputs[i].level & KNI_WORK_K)) kni_emit_store(e, &w->outputs[i], once);
-    }
-    if (elements) walk(s, store_turn, NULL);
+    if (elements && kni_rows_has_late(w)) walk(s, store_late, NULL);
 }
 
 static void set_rows(kni_rows_emit *s)
@@ -279,31 +239,64 @@ static void set_rows(kni_rows_emit *s)
     e->r[0] = kni_ir_word(s->b, "min", row, kni_ir_word(s->b, "sub", rows, lanes));
 }
 
+/* The places of the part that this workgroup has. */
+static void set_part(kni_rows_emit *s)
+{
+    kni_emit *e = &s->e;
+    const kni_work *w = s->w;
+    s->part = kni_ir_builtin_value(s->b, KNI_IR_GROUP, 1, w->index);
+    s->begin = kni_ir_word(s->b, "mul", s->part, kni_emit_number(e, w->part_number));
+    kni_ir_id end = kni_ir_word(s->b, "add", s->begin, kni_emit_number(e, w->part_number));
+    s->end = kni_ir_word(s->b, "min", end, s->end);
+}
+
+static void take_stage(kni_rows_emit *s, int stage)
+{
+    const kni_work *w = s->w;
+    uint16_t nodes[MOST];
+    int count = list(w, stage, nodes);
+    kni_rows_take_parts(s, nodes, count);
+    count = list_pairs(w, stage, KNI_PAIR_SQUARES, nodes);
+    for (int i = 0; i < count; i++) kni_rows_moments_take(s, nodes[i]);
+}
+
+/* What a kernel before has joined, or what is to be left for the next ones. */
+static void for_totals(kni_rows_emit *s, int stage, void (*total)(kni_rows_emit *, uint16_t))
+{
+    const kni_work *w = s->w;
+    for (uint16_t n = 1; n < w->n_nodes; n++)
+        if (w->nodes[n].kind == KNI_WORK_REDUCE && w->nodes[n].stage == stage) total(s, n);
+}
+
+static void run_parts(kni_rows_emit *s)
+{
+    const kni_work *w = s->w;
+    kni_rows_task task = kni_rows_task_of(w);
+    int stage = (int)kni_rows_stage_of(w);
+    if (task != KNI_ROWS_JOINS) set_part(s);
+    for (int known = 1; known < stage; known++)
+        if (w->joins)
+            for_totals(s, known, kni_rows_take_total);
+        else
+            take_stage(s, known);
+    if (task == KNI_ROWS_REDUCES) run_stage(s, stage, true);
+    if (task == KNI_ROWS_ENDS) store_results(s, !w->joins, true);
+    if (task != KNI_ROWS_JOINS) return;
+    take_stage(s, stage);
+    if (w->pass + 1u < kni_rows_kernels(w)) for_totals(s, stage, kni_rows_leave_total);
+    if (stage == w->n_stages) store_results(s, true, false);
+}
+
 void kni_rows_looped(kni_rows_emit *s)
 {
     const kni_work *w = s->w;
-    kni_emit *e = &s->e;
-    uint16_t nodes[MOST];
     set_rows(s);
-    s->begin = kni_emit_index(e, 0);
-    s->end = kni_emit_number(e, w->width_number);
+    s->begin = kni_emit_index(&s->e, 0);
+    s->end = kni_emit_number(&s->e, w->width_number);
     if (w->parts > 1) {
-        s->part = kni_ir_builtin_value(s->b, KNI_IR_GROUP, 1, w->index);
-        s->begin = kni_ir_word(s->b, "mul", s->part, kni_emit_number(e, w->part_number));
-        kni_ir_id end = kni_ir_word(s->b, "add", s->begin, kni_emit_number(e, w->part_number));
-        s->end = kni_ir_word(s->b, "min", end, s->end);
-    }
-    int known = w->parts > 1 ? w->pass : 0;
-    for (int stage = 1; stage <= known; stage++) {
-        int count = list(w, stage, nodes);
-        for (int i = 0; i < count; i++) take_parts(s, nodes[i]);
-        count = list_pairs(w, stage, KNI_PAIR_SQUARES, nodes);
-        for (int i = 0; i < count; i++) kni_rows_moments_take(s, nodes[i]);
-    }
-    if (w->parts > 1 && w->pass < w->n_stages) {
-        run_stage(s, w->pass + 1, true);
+        run_parts(s);
         return;
     }
-    for (int stage = known + 1; stage <= w->n_stages; stage++) run_stage(s, stage, false);
-    store_results(s);
+    for (int stage = 1; stage <= w->n_stages; stage++) run_stage(s, stage, false);
+    store_results(s, true, true);
 }

@@ -63,24 +63,40 @@ static kni_ir_id total_of_turn(kni_rows_emit *s, const kni_rows_moments *m, uint
     return kni_rows_fold(s, sum, lanes, n).value;
 }
 
+/* Adds `more` values whose mean is `here` and which are `around` it, of row `i`. */
+static void meet(kni_rows_emit *s, const kni_rows_moments *m, uint32_t i, kni_ir_id here, kni_ir_id around,
+                 kni_ir_id share, kni_ir_id both)
+{
+    kni_ir_id mean = kni_ir_get(s->b, m->mean[i]), apart = word(s, "sub", here, mean);
+    kni_ir_id spread = kni_ir_get(s->b, m->spread[i]);
+    if (around) spread = word(s, "add", spread, around);
+    /* In this order, so that an invocation that has met nothing yet adds 0 however large the values are. */
+    kni_ir_id between = word(s, "mul", word(s, "mul", apart, both), apart);
+    kni_ir_set(s->b, m->mean[i], word(s, "add", mean, word(s, "mul", apart, share)));
+    kni_ir_set(s->b, m->spread[i], word(s, "add", spread, between));
+}
+
+/* How many values are met with `more` of them: their share, and the factor of the square between the means. */
+static void count_more(kni_rows_emit *s, const kni_rows_moments *m, kni_ir_id more, kni_ir_id *share,
+                       kni_ir_id *both)
+{
+    kni_ir_id count = kni_ir_get(s->b, m->count), all = word(s, "add", count, more);
+    *share = word(s, "div", more, all);
+    *both = word(s, "mul", count, *share);
+    kni_ir_set(s->b, m->count, all);
+}
+
 void kni_rows_moments_turn(kni_rows_emit *s, const kni_rows_moments *m)
 {
     int dtype = dtype_of(s, m->sum);
     uint32_t rows = kni_rows_separate(s->w), values = s->e.chunks * (rows > 1 ? 1 : s->e.lanes);
-    kni_ir_id count = kni_ir_get(s->b, m->count), more = kni_ir_real(s->b, dtype, values);
-    kni_ir_id all = word(s, "add", count, more), share = word(s, "div", more, all);
-    kni_ir_id both = word(s, "mul", count, share);
-    kni_ir_set(s->b, m->count, all);
+    kni_ir_id share, both;
+    count_more(s, m, kni_ir_real(s->b, dtype, values), &share, &both);
     for (uint32_t i = 0; i < rows; i++) {
-        kni_ir_id here = total_of_turn(s, m, i, 0), mean = kni_ir_get(s->b, m->mean[i]);
+        kni_ir_id here = total_of_turn(s, m, i, 0);
         kni_ir_set(s->b, m->total[i], word(s, "add", kni_ir_get(s->b, m->total[i]), here));
         if (values > 1) here = word(s, "mul", here, kni_ir_real(s->b, dtype, 1.0 / values));
-        kni_ir_id apart = word(s, "sub", here, mean), spread = kni_ir_get(s->b, m->spread[i]);
-        if (values > 1) spread = word(s, "add", spread, total_of_turn(s, m, i, here));
-        /* In this order, so that an invocation that has met nothing yet adds 0 however large the values are. */
-        kni_ir_id between = word(s, "mul", word(s, "mul", apart, both), apart);
-        kni_ir_set(s->b, m->mean[i], word(s, "add", mean, word(s, "mul", apart, share)));
-        kni_ir_set(s->b, m->spread[i], word(s, "add", spread, between));
+        meet(s, m, i, here, values > 1 ? total_of_turn(s, m, i, here) : 0, share, both);
     }
 }
 
@@ -125,29 +141,19 @@ static void set_rows(kni_rows_emit *s, uint16_t node, const kni_rows_total *tota
     for (uint32_t i = 0; i < kni_rows_separate(s->w); i++) kni_emit_set(&s->e, node, i, totals[i].value);
 }
 
-void kni_rows_moments_end(kni_rows_emit *s, const kni_rows_moments *m, bool leaves)
+/* The row's sums from what each invocation has met: its count, mean and spread, and the sum in `totals`. */
+static void end_with(kni_rows_emit *s, uint16_t squares, kni_ir_id count, const kni_ir_id *mean,
+                     const kni_ir_id *spread, const kni_ir_id *shift, kni_rows_total *totals)
 {
     const kni_work *w = s->w;
-    const kni_work_node *sum = &w->nodes[m->sum], *squares = &w->nodes[m->squares];
+    uint16_t sum = w->nodes[squares].partner, rest = rest_of(w, sum);
     uint32_t rows = kni_rows_separate(w);
-    uint16_t rest = leaves ? 0 : rest_of(w, m->sum);
-    kni_ir_id count = kni_ir_get(s->b, m->count), mean[KNI_EMIT_LANES], from[KNI_EMIT_LANES];
-    kni_rows_total totals[KNI_EMIT_LANES];
-    for (uint32_t i = 0; i < rows; i++) {
-        mean[i] = kni_ir_get(s->b, m->mean[i]);
-        totals[i] = (kni_rows_total){kni_ir_get(s->b, m->total[i]), 0};
-    }
-    kni_rows_share_rows(s, sum, totals);
-    kni_ir_id all = leaves ? count_of(s, s->begin, s->end, dtype_of(s, m->sum)) : 0;
-    if (!leaves) set_sums(s, m->squares, totals, m->shift, from);
-    for (uint32_t i = 0; i < rows; i++) {
-        if (leaves) kni_rows_leave(s, sum, i, totals[i]);
-        if (leaves) from[i] = word(s, "div", totals[i].value, all);
-        totals[i].value = moved(s, count, mean[i], kni_ir_get(s->b, m->spread[i]), from[i]);
-    }
-    kni_rows_share_rows(s, squares, totals);
-    for (uint32_t i = 0; i < rows && leaves; i++) kni_rows_leave(s, squares, i, totals[i]);
-    if (!leaves) set_rows(s, m->squares, totals);
+    kni_ir_id from[KNI_EMIT_LANES];
+    kni_rows_share_rows(s, &w->nodes[sum], totals);
+    set_sums(s, squares, totals, shift, from);
+    for (uint32_t i = 0; i < rows; i++) totals[i].value = moved(s, count, mean[i], spread[i], from[i]);
+    kni_rows_share_rows(s, &w->nodes[squares], totals);
+    set_rows(s, squares, totals);
     if (!rest) return;
     for (uint32_t i = 0; i < rows; i++)
         totals[i].value = word(s, "mul", word(s, "sub", mean[i], from[i]), count);
@@ -155,67 +161,65 @@ void kni_rows_moments_end(kni_rows_emit *s, const kni_rows_moments *m, bool leav
     set_rows(s, rest, totals);
 }
 
-/* ---- from parts */
-
-static kni_ir_id left(kni_rows_emit *s, uint16_t node, kni_ir_id part, uint32_t row)
+/* The same of a part: its sum, and the squares of the distances from its mean. */
+static void leave_with(kni_rows_emit *s, uint16_t squares, kni_ir_id count, const kni_ir_id *mean,
+                       const kni_ir_id *spread, kni_rows_total *totals)
 {
-    const kni_work_node *n = &s->w->nodes[node];
-    kni_ir_id at = kni_rows_part_place(s, part, row);
-    return kni_ir_load(s->b, n->temps[0] - 1u, at, kni_rows_dtype(s->w, n), 1);
+    const kni_work *w = s->w;
+    const kni_work_node *sum = &w->nodes[w->nodes[squares].partner];
+    kni_ir_id all = count_of(s, s->begin, s->end, kni_rows_dtype(w, sum));
+    kni_rows_share_rows(s, sum, totals);
+    kni_rows_leave(s, sum, totals);
+    for (uint32_t i = 0; i < kni_rows_separate(w); i++)
+        totals[i].value = moved(s, count, mean[i], spread[i], word(s, "div", totals[i].value, all));
+    kni_rows_share_rows(s, &w->nodes[squares], totals);
+    kni_rows_leave(s, &w->nodes[squares], totals);
 }
 
-/* The parts' sums as the row's. */
-static void take_sums(kni_rows_emit *s, uint16_t sum, kni_rows_total *totals)
+void kni_rows_moments_end(kni_rows_emit *s, const kni_rows_moments *m, bool leaves)
 {
-    const kni_work_node *n = &s->w->nodes[sum];
-    int dtype = dtype_of(s, sum);
-    uint32_t rows = kni_rows_separate(s->w);
-    kni_ir_id sums[KNI_EMIT_LANES];
-    kni_emit_mark mark;
-    for (uint32_t i = 0; i < rows; i++)
-        sums[i] = kni_ir_variable(s->b, dtype, 1, kni_ir_real(s->b, dtype, 0));
-    kni_ir_id j = kni_rows_parts_begin(s, &mark);
-    for (uint32_t i = 0; i < rows; i++)
-        kni_ir_set(s->b, sums[i], word(s, "add", kni_ir_get(s->b, sums[i]), left(s, sum, j, i)));
-    kni_rows_parts_end(s, mark);
-    for (uint32_t i = 0; i < rows; i++) totals[i] = (kni_rows_total){kni_ir_get(s->b, sums[i]), 0};
-    kni_rows_share_rows(s, n, totals);
+    kni_ir_id count = kni_ir_get(s->b, m->count), mean[KNI_EMIT_LANES], spread[KNI_EMIT_LANES];
+    kni_rows_total totals[KNI_EMIT_LANES];
+    for (uint32_t i = 0; i < kni_rows_separate(s->w); i++) {
+        mean[i] = kni_ir_get(s->b, m->mean[i]);
+        spread[i] = kni_ir_get(s->b, m->spread[i]);
+        totals[i] = (kni_rows_total){kni_ir_get(s->b, m->total[i]), 0};
+    }
+    if (leaves)
+        leave_with(s, m->squares, count, mean, spread, totals);
+    else
+        end_with(s, m->squares, count, mean, spread, m->shift, totals);
+}
+
+/* ---- from parts: each is met as a turn is */
+
+static void take_some(kni_rows_emit *s, const kni_ir_id *parts, uint32_t some, void *context)
+{
+    const kni_rows_moments *m = context;
+    const kni_work *w = s->w;
+    int dtype = dtype_of(s, m->sum);
+    kni_ir_id totals[KNI_ROWS_PARTS_AT_ONCE][KNI_EMIT_LANES], squares[KNI_ROWS_PARTS_AT_ONCE][KNI_EMIT_LANES];
+    kni_ir_id width = kni_emit_number(&s->e, w->width_number), size = kni_emit_number(&s->e, w->part_number);
+    for (uint32_t k = 0; k < some; k++) {
+        kni_rows_left(s, w->nodes[m->sum].temps[0], parts[k], dtype, totals[k]);
+        kni_rows_left(s, w->nodes[m->squares].temps[0], parts[k], dtype, squares[k]);
+    }
+    for (uint32_t k = 0; k < some; k++) {
+        kni_ir_id begin = word(s, "mul", parts[k], size);
+        kni_ir_id more = count_of(s, begin, word(s, "min", word(s, "add", begin, size), width), dtype);
+        kni_ir_id share, both;
+        count_more(s, m, more, &share, &both);
+        for (uint32_t i = 0; i < kni_rows_separate(w); i++) {
+            kni_ir_set(s->b, m->total[i], word(s, "add", kni_ir_get(s->b, m->total[i]), totals[k][i]));
+            meet(s, m, i, word(s, "div", totals[k][i], more), squares[k][i], share, both);
+        }
+    }
 }
 
 void kni_rows_moments_take(kni_rows_emit *s, uint16_t squares)
 {
-    const kni_work *w = s->w;
-    uint16_t sum = w->nodes[squares].partner, rest = rest_of(w, sum);
-    int dtype = dtype_of(s, sum);
-    uint32_t rows = kni_rows_separate(w);
-    kni_ir_id shift[KNI_EMIT_LANES], from[KNI_EMIT_LANES], spread[KNI_EMIT_LANES], apart[KNI_EMIT_LANES];
-    kni_rows_total totals[KNI_EMIT_LANES];
-    kni_emit_mark mark;
-    take_sums(s, sum, totals);
-    find_shifts(s, sum, shift);
-    set_sums(s, squares, totals, shift, from);
-    kni_ir_id zero = kni_ir_real(s->b, dtype, 0), width = kni_emit_number(&s->e, w->width_number);
-    kni_ir_id size = kni_emit_number(&s->e, w->part_number);
-    for (uint32_t i = 0; i < rows; i++) {
-        spread[i] = kni_ir_variable(s->b, dtype, 1, zero);
-        apart[i] = rest ? kni_ir_variable(s->b, dtype, 1, zero) : 0;
-    }
-    kni_ir_id j = kni_rows_parts_begin(s, &mark), begin = word(s, "mul", j, size);
-    kni_ir_id count = count_of(s, begin, word(s, "min", word(s, "add", begin, size), width), dtype);
-    for (uint32_t i = 0; i < rows; i++) {
-        kni_ir_id total = left(s, sum, j, i), mean = word(s, "div", total, count);
-        kni_ir_id all = moved(s, count, mean, left(s, squares, j, i), from[i]);
-        kni_ir_set(s->b, spread[i], word(s, "add", kni_ir_get(s->b, spread[i]), all));
-        if (!rest) continue;
-        all = word(s, "mul", word(s, "sub", mean, from[i]), count);
-        kni_ir_set(s->b, apart[i], word(s, "add", kni_ir_get(s->b, apart[i]), all));
-    }
-    kni_rows_parts_end(s, mark);
-    for (uint32_t i = 0; i < rows; i++) totals[i] = (kni_rows_total){kni_ir_get(s->b, spread[i]), 0};
-    kni_rows_share_rows(s, &w->nodes[squares], totals);
-    set_rows(s, squares, totals);
-    if (!rest) return;
-    for (uint32_t i = 0; i < rows; i++) totals[i] = (kni_rows_total){kni_ir_get(s->b, apart[i]), 0};
-    kni_rows_share_rows(s, &w->nodes[rest], totals);
-    set_rows(s, rest, totals);
+    kni_rows_moments m;
+    kni_rows_moments_begin(s, squares, &m);
+    kni_rows_each_part(s, take_some, &m);
+    kni_rows_moments_end(s, &m, false);
 }

@@ -105,7 +105,7 @@ static uint32_t sign(const kni_work *w, int schedule, uint8_t *bytes, uint32_t r
                             w->chunk_axis,
                             (uint8_t)w->lanes,
                             (uint8_t)w->chunks,
-                            w->parts > 1,
+                            (uint8_t)((w->parts > 1) + w->joins),
                             (uint8_t)w->n_buffers};
     put(&s, head, sizeof head);
     put32(&s, w->threads);
@@ -127,6 +127,7 @@ static uint32_t sign(const kni_work *w, int schedule, uint8_t *bytes, uint32_t r
         put16(&s, w->outputs[i].access);
         put16(&s, w->outputs[i].count_number);
         put8(&s, w->outputs[i].level);
+        put16(&s, w->outputs[i].reread);
     }
     return written(&s);
 }

@@ -11,8 +11,7 @@ enum {
     ALL_REGISTERS = 56 << 10, /* of a multiprocessor, with some left for what is not counted */
     LINES = 8,
     SIDE = 32,
-    NARROW_SIDE = 8,
-    LITTLE = 16,    /* elements of an invocation, when all are at work */
+    MOST_PARTS = 256,
     COLUMN_SIDE = 8 /* places side by side where the sums of many workgroups are added */
 };
 
@@ -126,17 +125,11 @@ static void share_rows(kni_work *w)
     w->parts = (uint32_t)(w->rows < groups ? (w->rows ? w->rows : 1) : groups);
 }
 
-/* Cuts rows into parts where there are too few of them to fill the device. */
-static void cut(kni_work *w, int64_t groups, int64_t step)
+void kni_rows_set_parts(kni_work *w, int64_t wanted, int64_t room, int64_t step)
 {
-    bool down = w->form == KNI_ROWS_DOWN;
-    int64_t wanted = (down ? 8 : 4) * (int64_t)processors(w) / groups;
-    /* Workgroups that go down have all their lines under way at once: two turns of them are enough. */
-    int64_t room = down ? w->width / (2 * step) : w->width / (LONG_PART / 4);
     w->parts = 1;
     w->part_width = w->width;
     if (wanted > room) wanted = room;
-    if (wanted > 256) wanted = 256;
     if (wanted < 2 || w->n_stages >= KNI_SCHED_MAX_KERNELS || !w->n_stages) return;
     int64_t size = (w->width + wanted - 1) / wanted;
     size = (size + step - 1) / step * step;
@@ -159,7 +152,10 @@ static void choose_looped(kni_work *w)
     w->threads = kni_sched_threads(w, 512);
     w->chunks = turns(w);
     kni_rows_find_moments(w);
-    cut(w, w->rows, (int64_t)w->threads * w->lanes * w->chunks);
+    /* Where there are too few rows to fill the device. */
+    int64_t wanted = 4 * (int64_t)processors(w) / w->rows;
+    kni_rows_set_parts(w, wanted < MOST_PARTS ? wanted : MOST_PARTS, w->width / (LONG_PART / 4),
+                       (int64_t)w->threads * w->lanes * w->chunks);
     if (w->parts == 1) kni_rows_find_online(w);
 }
 
@@ -168,30 +164,6 @@ static uint32_t reductions(const kni_work *w)
     uint32_t n = 0;
     for (int i = 1; i < w->n_nodes; i++) n += w->nodes[i].kind == KNI_WORK_REDUCE;
     return n;
-}
-
-static void choose_down(kni_work *w)
-{
-    w->form = KNI_ROWS_DOWN;
-    w->lane_axis = KNI_WORK_R;
-    w->lanes = lanes_along(w, KNI_WORK_R);
-    w->chunks = turns(w);
-    w->threads = kni_sched_threads(w, 256);
-    kni_rows_find_moments(w);
-    /* Little work is spread over more workgroups, with fewer columns and more lines down each of them. */
-    bool little = w->rows * w->width < (int64_t)processors(w) * w->threads * LITTLE;
-    while (little && w->lanes > 1 && w->rows / (w->lanes * NARROW_SIDE) < processors(w)) w->lanes /= 2;
-    int64_t columns = w->rows / w->lanes;
-    bool wide = columns >= (int64_t)w->threads * 2 * processors(w) || w->width < 4 * LINES;
-    w->teams = wide || w->threads < 2 * SIDE ? 1 : w->threads / SIDE;
-    while (little && w->teams > 1 && w->threads / w->teams > NARROW_SIDE && 2 * w->teams <= w->width)
-        w->teams *= 2;
-    while (w->teams > 1 && w->threads * w->lanes * 16 * reductions(w) > w->target->caps->shared_bytes) {
-        w->teams /= 2;
-        w->threads /= 2;
-    }
-    int64_t side = w->threads / w->teams, groups = (columns + side - 1) / side;
-    cut(w, groups, (int64_t)w->teams * w->chunks);
 }
 
 static bool choose(kni_work *w)
@@ -216,14 +188,16 @@ static bool choose(kni_work *w)
         return true;
     }
     w->form = KNI_ROWS_HELD;
-    if (!along || (w->width <= SHORT_ROW && w->rows >= MANY_ROWS))
-        choose_down(w);
-    else if (few || !hold(w))
+    if (!along || (w->width <= SHORT_ROW && w->rows >= MANY_ROWS)) {
+        w->lane_axis = KNI_WORK_R;
+        w->lanes = lanes_along(w, KNI_WORK_R);
+        kni_rows_choose_down(w);
+    } else if (few || !hold(w))
         choose_looped(w);
     return true;
 }
 
-/* ---- temporaries: a region for each reduction, [part][row] or [workgroup][place]. Regions share memory where it may be bound twice. */
+/* ---- temporaries: a region for each reduction, [part][row] (rows_parts.c) or [workgroup][place]. Regions share memory where it may be bound twice. */
 
 static uint8_t region(kni_work *w, int dtype, int64_t count)
 {
@@ -246,10 +220,22 @@ static void add_regions(kni_work *w)
         kni_work_node *n = &w->nodes[i];
         if (n->kind != KNI_WORK_REDUCE || (columns && n->op != KNI_WORK_COLUMNS)) continue;
         if (n->pair == KNI_PAIR_REST) continue; /* made of the sums */
-        int64_t count = w->parts * (columns ? w->width : w->rows);
+        int64_t totals = !w->joins ? 0 : n->pair == KNI_PAIR_SQUARES ? 2 : 1;
+        int64_t count = (w->parts + totals) * (columns ? w->width : w->rows);
         n->temps[0] = region(w, w->nodes[n->a].dtype, count);
         if (kni_rows_is_place(n)) n->temps[1] = region(w, KN_I64, count);
     }
+    for (int i = 1; i < w->n_nodes; i++) /* its totals lie behind those of the squares */
+        if (w->nodes[i].pair == KNI_PAIR_REST)
+            w->nodes[i].temps[0] = w->nodes[w->nodes[w->nodes[i].partner].partner].temps[0];
+}
+
+/* Regions begin at multiples of 256 bytes, and parts at multiples of the lanes that lie side by side. */
+static void align_regions(kni_work *w)
+{
+    if (w->form != KNI_ROWS_DOWN && w->form != KNI_ROWS_COLUMNS) return;
+    for (int i = 0; i < w->n_buffers; i++)
+        if (w->buffers[i].id & KNI_SCHED_TEMP) w->buffers[i].aligned = (uint8_t)w->lanes;
 }
 
 static void add_numbers(kni_work *w)
@@ -265,15 +251,20 @@ static void add_numbers(kni_work *w)
 /* ---- kernels */
 
 /* What differs between the kernels of one group. */
-static void set_pass(kni_work *w, int pass)
+static void set_pass(kni_work *w, uint32_t pass)
 {
     w->pass = (uint8_t)pass;
+    w->lanes = w->first.lanes;
+    w->chunks = w->first.chunks;
+    w->threads = w->first.threads;
+    w->teams = w->first.teams;
+    if (w->form == KNI_ROWS_DOWN) kni_rows_lay_down(w);
     if (w->form != KNI_ROWS_COLUMNS || pass == 0) return;
     /* One place for an invocation: there are few of them, and many sums to be added at each. */
     w->lanes = 1;
     w->threads = kni_sched_threads(w, SIDE * LINES);
     w->teams = w->threads > COLUMN_SIDE ? w->threads / COLUMN_SIDE : 1;
-    while (w->teams > 1 && w->threads * 8 * column_sums(w) > w->target->caps->shared_bytes) {
+    while (w->teams > 1 && kni_rows_shared_bytes(w) > w->target->caps->shared_bytes) {
         w->teams /= 2;
         w->threads /= 2;
     }
@@ -282,15 +273,14 @@ static void set_pass(kni_work *w, int pass)
 static bool set_shape(const kni_work *w, kni_launch_shape *shape)
 {
     int64_t groups = w->rows, side = w->threads / w->teams;
-    bool elements = false;
-    for (int i = 0; i < w->n_outputs; i++) elements |= w->outputs[i].level & KNI_WORK_K;
+    kni_rows_task task = kni_rows_task_of(w);
     if (w->form == KNI_ROWS_HELD) groups = (w->rows + w->teams - 1) / w->teams;
     if (w->form == KNI_ROWS_DOWN) groups = (w->rows / w->lanes + side - 1) / side;
     if (w->form == KNI_ROWS_COLUMNS) groups = w->pass ? (w->width / w->lanes + side - 1) / side : w->parts;
     if (groups > INT32_MAX) return false;
     shape->groups[0] = (uint32_t)groups;
-    if (w->form != KNI_ROWS_COLUMNS && w->parts > 1 && (w->pass < w->n_stages || elements))
-        shape->groups[1] = w->parts;
+    bool parts = task == KNI_ROWS_REDUCES || (task == KNI_ROWS_ENDS && kni_rows_has_late(w));
+    if (w->form != KNI_ROWS_COLUMNS && w->parts > 1 && parts) shape->groups[1] = w->parts;
     shape->workgroup = w->threads;
     return true;
 }
@@ -298,21 +288,23 @@ static bool set_shape(const kni_work *w, kni_launch_shape *shape)
 kn_status kni_sched_rows(kni_work *w, kni_sched *sched)
 {
     if (!choose(w)) return KN_ERROR_UNSUPPORTED;
+    kni_rows_choose_rereads(w);
     add_numbers(w);
     if (w->form == KNI_ROWS_COLUMNS && !w->parts_number) {
         int64_t parts = w->parts;
         w->parts_number = kni_work_number_add(w, 0, &parts, KN_I64);
     }
-    int kernels = 1;
+    uint32_t kernels = kni_rows_kernels(w);
     if (w->parts > 1 || w->form == KNI_ROWS_COLUMNS) {
         add_regions(w);
-        kernels = w->form == KNI_ROWS_COLUMNS ? 2 : w->n_stages + 1;
         sched->n_temps = w->n_temps;
         for (int i = 0; i < w->n_temps; i++) sched->temp_bytes[i] = (size_t)w->temp_bytes[i];
     }
     if (w->failed || kernels > KNI_SCHED_MAX_KERNELS) return KN_ERROR_UNSUPPORTED;
     kni_work_set_modes(w);
-    for (int i = 0; i < kernels; i++) {
+    align_regions(w);
+    w->first = (kni_work_layout){w->lanes, w->chunks, w->threads, w->teams};
+    for (uint32_t i = 0; i < kernels; i++) {
         set_pass(w, i);
         int schedule = w->parts > 1               ? KNI_SCHED_SPLIT
                        : w->form == KNI_ROWS_DOWN ? KNI_SCHED_OUTER
@@ -330,13 +322,9 @@ kni_ir *kni_sched_rows_ir(kni_work *w, const kni_sched *sched, int32_t kernel)
     kni_rows_emit s;
     char name[48];
     (void)sched;
-    if (kernel == 0 && w->form == KNI_ROWS_COLUMNS) { /* the choice of the first kernel was replaced */
-        w->teams = 1;
-        w->lanes = lanes_along(w, KNI_WORK_K);
-        hold(w);
-    }
-    set_pass(w, kernel);
-    kni_sched_name(w, names[kernel > 0][w->form], name);
+    set_pass(w, (uint32_t)kernel);
+    bool joins = w->joins && kni_rows_task_of(w) == KNI_ROWS_JOINS;
+    kni_sched_name(w, joins ? "down_join" : names[kernel > 0][w->form], name);
     kni_ir_builder b = kni_ir_begin(name, w->threads);
     s = (kni_rows_emit){.b = &b, .w = w};
     bool good = kni_emit_begin(&s.e, &b, w);

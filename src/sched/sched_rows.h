@@ -13,6 +13,9 @@ typedef enum kni_rows_form {
     KNI_ROWS_FORMS
 } kni_rows_form;
 
+/* What a kernel of rows in parts does for its stage: reduces the parts; joins what is left of them, or makes it all. */
+typedef enum kni_rows_task { KNI_ROWS_REDUCES, KNI_ROWS_JOINS, KNI_ROWS_ENDS } kni_rows_task;
+
 /* Sums over the rows that one group may have. */
 enum { KNI_ROWS_MOST_COLUMNS = 8, KNI_ROWS_MOST_REDUCTIONS = 64 /* of all stages */ };
 
@@ -26,6 +29,7 @@ typedef struct kni_rows_emit {
     kni_ir_id first;      /* whether this invocation writes what the row has once; 0: always */
     kni_ir_id begin, end; /* of the places, in forms that loop */
     kni_ir_id part;
+    uint32_t shared[KN_DTYPE_COUNT], shared_places; /* 1 + the arrays of rows_lines.c */
 } kni_rows_emit;
 
 /* ---- combining */
@@ -45,7 +49,10 @@ kni_rows_total kni_rows_share(kni_rows_emit *s, const kni_work_node *n, kni_rows
 /* The lanes as one. */
 kni_rows_total kni_rows_fold(kni_rows_emit *s, const kni_work_node *n, const kni_rows_total *lanes,
                              uint32_t count);
+/* The totals of the lines of a workgroup, whose number is a power of 2, as one (rows_lines.c). */
 void kni_rows_share_lines(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *lanes, uint32_t count);
+/* What that takes of shared memory, for all reductions of the work. */
+uint32_t kni_rows_shared_bytes(const kni_work *w);
 /* Where a loop from `start` below `end` by `turn` stops. */
 kni_ir_id kni_rows_turns_end(kni_rows_emit *s, kni_ir_id start, kni_ir_id end, int64_t turn);
 /* A reduction's value from its total. */
@@ -78,15 +85,43 @@ void kni_rows_moments_end(kni_rows_emit *s, const kni_rows_moments *m, bool leav
 /* The same of the whole row from what an earlier kernel left of its parts. */
 void kni_rows_moments_take(kni_rows_emit *s, uint16_t squares);
 
-/* ---- parts of rows, from kernel to kernel: at the place of the part and of the row that lane `lane` is */
+/* ---- parts of rows, from kernel to kernel (rows_parts.c) */
 uint32_t kni_rows_separate(const kni_work *w); /* lanes that have totals of their own */
-kni_ir_id kni_rows_part_place(kni_rows_emit *s, kni_ir_id part, uint32_t lane);
-void kni_rows_leave(kni_rows_emit *s, const kni_work_node *n, uint32_t lane, kni_rows_total total);
-/* A loop over those parts that this invocation takes; the number of the part. */
-kni_ir_id kni_rows_parts_begin(kni_rows_emit *s, kni_emit_mark *mark);
-void kni_rows_parts_end(kni_rows_emit *s, kni_emit_mark mark);
+/* Where a part has the first of this invocation's rows. */
+kni_ir_id kni_rows_part_place(kni_rows_emit *s, kni_ir_id part);
+/* What the part has of all rows of this invocation in a temporary, 1 + the buffer. */
+void kni_rows_left(kni_rows_emit *s, uint8_t temp, kni_ir_id part, int dtype, kni_ir_id *lanes);
+void kni_rows_leave(kni_rows_emit *s, const kni_work_node *n, const kni_rows_total *totals);
+/* What is done with some parts, whose numbers are given. */
+typedef void (*kni_rows_parts_fn)(kni_rows_emit *s, const kni_ir_id *parts, uint32_t some, void *context);
+enum { KNI_ROWS_PARTS_AT_ONCE = 8 };
+/* Loops over those parts that this invocation takes. */
+void kni_rows_each_part(kni_rows_emit *s, kni_rows_parts_fn parts, void *context);
+/* The values of reductions from the parts' totals, combined in the order of the parts. */
+void kni_rows_take_parts(kni_rows_emit *s, const uint16_t *nodes, int count);
+/* The totals of rows whose parts are joined, for later kernels. */
+void kni_rows_leave_total(kni_rows_emit *s, uint16_t node);
+void kni_rows_take_total(kni_rows_emit *s, uint16_t node);
 /* The totals of all invocations of the row, from those of each: one for each row. */
 void kni_rows_share_rows(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *totals);
+
+/* ---- the layout of DOWN (rows_down.c) */
+void kni_rows_choose_down(kni_work *w);
+void kni_rows_lay_down(kni_work *w); /* for the pass */
+/* Cuts rows into at most `wanted` parts of a multiple of `step` places, but no more than `room`. */
+void kni_rows_set_parts(kni_work *w, int64_t wanted, int64_t room, int64_t step);
+
+/* ---- which kernel does what (rows_tasks.c) */
+kni_rows_task kni_rows_task_of(const kni_work *w);
+uint32_t kni_rows_stage_of(const kni_work *w); /* the stage that it reduces or joins */
+uint32_t kni_rows_kernels(const kni_work *w);
+/* Whether a result of elements is known before any reduction, and is written while the first are walked. */
+bool kni_rows_is_early(const kni_work *w, const kni_work_output *y);
+bool kni_rows_has_late(const kni_work *w); /* elements that wait for a reduction */
+/* How many values the kernel of the pass loads for each place of a row; of one that does all, how many there are. */
+uint32_t kni_rows_loads(const kni_work *w);
+/* Results that the last kernel had better load than compute again from more. */
+void kni_rows_choose_rereads(kni_work *w);
 
 /* ---- kernels */
 void kni_rows_held(kni_rows_emit *s);

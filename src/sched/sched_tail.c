@@ -13,7 +13,8 @@ struct kni_tail {
     bool started;
 };
 
-static bool take_apart(kni_work *w, const kni_group *group, uint32_t given, const kni_sched_target *target)
+static bool take_apart(kni_work *w, const kni_group *group, uint32_t given, uint32_t lanes,
+                       const kni_sched_target *target)
 {
     if (!kni_work_start(w, group, target)) return false;
     w->given = given;
@@ -22,33 +23,34 @@ static bool take_apart(kni_work *w, const kni_group *group, uint32_t given, cons
         if (w->outputs[i].count != w->rows) return false;
     if (kni_count(kni_work_type(given)) != w->rows) return false;
     w->lane_axis = w->chunk_axis = KNI_WORK_R;
-    w->lanes = w->chunks = w->teams = w->parts = 1;
+    w->chunks = w->teams = w->parts = 1;
     w->threads = 0;
+    w->lanes = kni_work_choose_lanes(w, KNI_WORK_R, lanes);
     kni_work_set_modes(w);
     return true;
 }
 
-kn_status kni_sched_tail(const kni_group *group, uint32_t given, const kni_sched_target *target,
-                         kni_sched *sched)
+kn_status kni_sched_tail(const kni_group *group, uint32_t given, uint32_t lanes,
+                         const kni_sched_target *target, kni_sched *sched)
 {
     kni_work *w = kni_allocate(sizeof *w);
     if (!w) return kni_fail(KN_ERROR_MEMORY, "no memory to lay out a kernel");
     sched->n_kernels = sched->n_temps = 0;
-    bool good = take_apart(w, group, given, target) &&
+    bool good = take_apart(w, group, given, lanes, target) &&
                 kni_sched_add_kernel(sched, w, KNI_SCHED_TAIL, w->rows) != NULL;
     kni_free(w, sizeof *w);
     return good ? KN_OK : KN_ERROR_UNSUPPORTED;
 }
 
-kni_tail *kni_tail_begin(const kni_group *group, uint32_t given, const kni_sched_target *target,
-                         kni_ir_builder *b)
+kni_tail *kni_tail_begin(const kni_group *group, uint32_t given, uint32_t lanes,
+                         const kni_sched_target *target, kni_ir_builder *b)
 {
     kni_tail *t = kni_allocate(sizeof *t);
     if (!t) {
         kni_fail(KN_ERROR_MEMORY, "no memory to build a kernel");
         return NULL;
     }
-    t->started = take_apart(&t->work, group, given, target);
+    t->started = take_apart(&t->work, group, given, lanes, target);
     if (!t->started) {
         kni_fail(KN_ERROR_INTERNAL, "the end of a kernel is to be built for a group that has none");
     } else if (!kni_emit_start(&t->emit, b, &t->work)) {
@@ -67,7 +69,9 @@ void kni_tail_numbers(kni_tail *t)
     kni_emit_hoist(&t->emit, KNI_WORK_R, UINT8_MAX);
 }
 
-void kni_tail_element(kni_tail *t, kni_ir_id place, kni_ir_id value, kni_ir_id inside)
+uint32_t kni_tail_lanes(const kni_tail *t) { return t->work.lanes; }
+
+void kni_tail_elements(kni_tail *t, kni_ir_id place, const kni_ir_id *values, kni_ir_id inside)
 {
     kni_emit *e = &t->emit;
     const kni_work *w = &t->work;
@@ -75,7 +79,8 @@ void kni_tail_element(kni_tail *t, kni_ir_id place, kni_ir_id value, kni_ir_id i
     e->r[0] = kni_ir_cast(e->b, place, w->index);
     e->valid[0] = inside;
     for (uint16_t n = 1; n < w->n_nodes; n++)
-        if (w->nodes[n].kind == KNI_WORK_GIVEN) kni_emit_set(e, n, 0, value);
+        for (uint32_t i = 0; i < w->lanes && w->nodes[n].kind == KNI_WORK_GIVEN; i++)
+            kni_emit_set(e, n, i, values[i]);
     for (int i = 0; i < w->n_outputs; i++) kni_emit_store(e, &w->outputs[i], inside);
     kni_emit_release(e, mark);
 }

@@ -141,6 +141,7 @@ typedef struct kni_work_buffer {
 typedef struct kni_work_output {
     uint16_t node, access;
     uint8_t level, stage;
+    uint16_t reread;       /* the node whose value the last kernel loads from it; 0: none */
     uint16_t count_number; /* of rows, where it has fewer than others */
     int64_t count;
 } kni_work_output;
@@ -151,6 +152,10 @@ typedef struct kni_work_tensor {
     uint16_t result; /* which of its results */
     uint16_t first;  /* node of its values */
 } kni_work_tensor;
+
+typedef struct kni_work_layout {
+    uint32_t lanes, chunks, threads, teams;
+} kni_work_layout;
 
 typedef struct kni_work {
     const kni_group *group;
@@ -171,12 +176,14 @@ typedef struct kni_work {
     /* What the schedule chose. */
     uint8_t lane_axis, chunk_axis; /* KNI_WORK_R or KNI_WORK_K */
     uint32_t lanes, chunks, threads;
-    uint8_t form;       /* of the schedule's own */
-    bool full;          /* nothing is left over at the end: no guards */
-    uint32_t teams;     /* rows, or lines of a column, that one workgroup has at once */
-    uint32_t parts;     /* that a row is cut into, each for a workgroup */
-    uint8_t pass;       /* which kernel of the group this is */
-    int64_t part_width; /* places of a part */
+    uint8_t form;          /* of the schedule's own */
+    bool full;             /* nothing is left over at the end: no guards */
+    uint32_t teams;        /* rows, or lines of a column, that one workgroup has at once */
+    uint32_t parts;        /* that a row is cut into, each for a workgroup */
+    bool joins;            /* kernels of their own combine the parts */
+    uint8_t pass;          /* which kernel of the group this is */
+    kni_work_layout first; /* what the schedule chose before kernels had layouts of their own */
+    int64_t part_width;    /* places of a part */
     uint16_t rows_number, width_number, part_number, parts_number;
     int64_t temp_bytes[KNI_SCHED_MAX_TEMPS];
     int n_temps;

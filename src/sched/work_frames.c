@@ -82,6 +82,24 @@ static int64_t number_part(kni_work *w, kni_work_part *part)
     return reach;
 }
 
+static bool same_part(const kni_work_part *a, const kni_work_part *b)
+{
+    return a->rank == b->rank && a->node == b->node && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) &&
+           !memcmp(a->strides, b->strides, a->rank * sizeof *a->strides);
+}
+
+/* The access that reaches the same elements of its buffer, or the one itself: what two frames read alike is loaded, and
+   reduced, once. */
+static uint16_t same_access(const kni_work *w, uint16_t last)
+{
+    const kni_work_access *access = &w->accesses[last], *a = w->accesses;
+    for (uint16_t i = 0; i < last && access->buffer >= 0; i++, a++)
+        if (a->buffer == access->buffer && a->level == access->level &&
+            same_part(&a->parts[0], &access->parts[0]) && same_part(&a->parts[1], &access->parts[1]))
+            return i;
+    return last;
+}
+
 uint16_t kni_work_access_add(kni_work *w, uint16_t frame, int buffer, const int64_t *strides)
 {
     if (w->failed || w->n_accesses == KNI_WORK_ACCESSES) return kni_work_fail(w);
@@ -99,7 +117,10 @@ uint16_t kni_work_access_add(kni_work *w, uint16_t frame, int buffer, const int6
         int64_t reach = number_part(w, &access->parts[i]);
         if (reach > w->largest) w->largest = reach;
     }
-    return w->failed ? 0 : w->n_accesses++;
+    uint16_t same = same_access(w, w->n_accesses);
+    if (w->failed) return 0;
+    w->n_accesses += same == w->n_accesses;
+    return same;
 }
 
 static uint16_t place(kni_work *w, uint16_t frame, const int64_t *strides, int64_t offset)

@@ -210,11 +210,12 @@ static uint16_t record_value(kni_work *w, int record, int result, uint16_t frame
     return n ? n : kni_work_fail(w);
 }
 
-/* What is given is given in order, at r. */
+/* What is given is given in its own order, at r. */
 static uint16_t given_value(kni_work *w, int dtype, uint16_t frame)
 {
     const kni_work_frame *f = &w->frames[frame];
-    if (f->node || f->order || f->level != KNI_WORK_R || kni_count_dims(f->rank, f->dims) != w->rows)
+    if (f->node || f->order != kni_slot(w->given)->order || f->level != KNI_WORK_R ||
+        kni_count_dims(f->rank, f->dims) != w->rows)
         return kni_work_fail(w);
     return kni_work_node_add(w, &(kni_work_node){.kind = KNI_WORK_GIVEN,
                                                  .dtype = (uint8_t)kni_work_dtype(dtype),
@@ -318,7 +319,7 @@ static bool find_domain(kni_work *w)
 static uint8_t walking_order(const kni_work *w, uint32_t id, const kni_type *t)
 {
     const kni_group *g = w->group;
-    if (w->given != KNI_NO_SLOT) return KNI_ORDER_ROWS;
+    if (w->given != KNI_NO_SLOT) return kni_slot(w->given)->order;
     for (int i = 0; i < g->n_outputs && g->kind != KNI_GROUP_MANY; i++)
         if (kni_same_dims(kni_work_type(g->outputs[i]), t)) return kni_slot(g->outputs[i])->order;
     return kni_slot(id)->order;
@@ -356,8 +357,11 @@ static void add_output(kni_work *w, uint32_t id)
     uint16_t access = kni_work_access_add(w, frame, buffer, strides);
     if (w->failed) return;
     /* A result whose value is the same everywhere is still written everywhere. */
-    w->outputs[w->n_outputs++] =
-        (kni_work_output){n, access, w->frames[frame].level, w->nodes[n].stage, 0, kni_count(t)};
+    w->outputs[w->n_outputs++] = (kni_work_output){.node = n,
+                                                   .access = access,
+                                                   .level = w->frames[frame].level,
+                                                   .stage = w->nodes[n].stage,
+                                                   .count = kni_count(t)};
 }
 
 void kni_work_record_outputs(kni_work *w, int record)

@@ -162,6 +162,16 @@ static kn_status submit_all(kni_fusion *f)
     return kni_fail(s, "kn_sync: what another thread ran has failed: %s", text);
 }
 
+void kni_fusion_begin(kn_device device)
+{
+    if (!device->queue || device->queue->execute != execute) return;
+    kni_fusion *f = of(device->queue);
+    if (!f->limits.early_records || running_here(f)) return;
+    kni_lock(&f->lock);
+    if (f->queue.n_entries >= f->limits.early_records) kni_fusion_submit(f);
+    kni_unlock(&f->lock);
+}
+
 static void submit_debt(kni_debtor *debtor)
 {
     kni_fusion *f = (kni_fusion *)debtor;
@@ -274,6 +284,8 @@ kn_backend *kni_fusion_open(const char *argument, kn_backend *const *inner, int3
     const char *recompute = kni_environment("KN_FUSION_RECOMPUTE");
     if (recompute && !strcmp(recompute, "on")) f->limits.takes |= KNI_TAKES_REPEATS;
     if (recompute && !strcmp(recompute, "off")) f->limits.takes &= ~(uint32_t)KNI_TAKES_REPEATS;
+    const char *early = kni_environment("KN_FUSION_EARLY");
+    if (early && !strcmp(early, "off")) f->limits.early_records = 0;
     return b;
 }
 

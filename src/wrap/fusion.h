@@ -24,5 +24,7 @@ typedef struct kni_fusion {
 
 /* Runs all that waits, under the lock. */
 void kni_fusion_submit(kni_fusion *f);
+/* Runs what waits of the device's queue where the leaf then works while the caller goes on; a failure shows in the values. */
+void kni_fusion_begin(kn_device device);
 
 #endif

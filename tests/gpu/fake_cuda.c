@@ -18,8 +18,9 @@ typedef struct work {
     const void *from;
     size_t bytes;
     unsigned char value;
+    unsigned word;
     float scale;
-    void *data; /* owned */
+    void *data;
 } work;
 
 /* after[i]: bit j where work i waits for work j. A graph runs its latest work first, as far as that lets it. */
@@ -82,6 +83,11 @@ static int told_to_fail(const char *name)
     return 0;
 }
 
+/* For the stand-ins of libraries: the same question, and work that is done in its turn; `data` stays theirs. */
+int fake_cuda_told(const char *name);
+int fake_cuda_give(void (*run)(const void *data), void *data);
+int fake_cuda_told(const char *name) { return told_to_fail(name); }
+
 #define ENTER                                                                                                \
     do {                                                                                                     \
         int failed = told_to_fail(__func__);                                                                 \
@@ -113,8 +119,17 @@ static int give(work w)
     return 0;
 }
 
+static void run_call(const work *w) { ((void (*)(const void *))w->to)(w->data); }
+int fake_cuda_give(void (*run)(const void *data), void *data)
+{
+    return give((work){.run = run_call, .to = (void *)run, .data = data});
+}
 static void run_copy(const work *w) { memmove(w->to, w->from, w->bytes); }
 static void run_set(const work *w) { memset(w->to, w->value, w->bytes); }
+static void run_set_words(const work *w)
+{
+    for (size_t i = 0; i < w->bytes; i++) memcpy((char *)w->to + 4 * i, &w->word, 4);
+}
 static void run_scale_add(const work *w)
 {
     for (size_t i = 0; i < w->bytes; i++)
@@ -286,6 +301,12 @@ int cuMemsetD8Async(address to, unsigned char value, size_t bytes, void *stream)
     (void)stream;
     ENTER;
     return give((work){.run = run_set, .to = (void *)(uintptr_t)to, .bytes = bytes, .value = value});
+}
+int cuMemsetD32Async(address to, unsigned word, size_t words, void *stream)
+{
+    (void)stream;
+    ENTER;
+    return give((work){.run = run_set_words, .to = (void *)(uintptr_t)to, .bytes = words, .word = word});
 }
 static int make_object(void **object)
 {

@@ -49,7 +49,7 @@ static const attribute *find(const descriptor *d, int name)
     return NULL;
 }
 
-size_t cudnnGetVersion(void) { return 91000; }
+size_t cudnnGetVersion(void) { return 92000; }
 int cudnnCreate(void **handle)
 {
     *handle = malloc(1);

@@ -226,6 +226,47 @@ static kni_convolution some_convolution(kni_driver *d)
     return p;
 }
 
+/* The algorithms of a product are timed when it first runs, but not where results must be the same each time, for small ones, or where the
+   product adds to its own result. */
+static void times_products(void)
+{
+    enum { SIDE = 176 };
+    long (*runs)(bool fast) = NULL;
+    find_function("fake_cublaslt_runs", &runs);
+    kni_driver *d = kni_cuda_driver_open(0);
+    if (!CHECK(d && runs)) return;
+    const size_t bytes = (size_t)SIDE * SIDE * sizeof(float);
+    kni_product p = {.dtype = KN_F32,
+                     .out_dtype = KN_F32,
+                     .m = SIDE,
+                     .n = SIDE,
+                     .k = SIDE,
+                     .batch = 1,
+                     .row_a = SIDE,
+                     .row_b = SIDE,
+                     .row_c = SIDE,
+                     .row_d = SIDE,
+                     .alpha = 1};
+    kni_place *places[] = {&p.a, &p.b, &p.d};
+    for (int i = 0; i < KNI_COUNT(places); i++) {
+        places[i]->memory = d->allocate(d, bytes);
+        CHECK(d->fill_zero(d, places[i]->memory, 0, bytes) == KN_OK);
+    }
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 4 && runs(true) == 4 + 1);
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 4 && runs(true) == 4 + 2);
+    p.beta = 1, p.c = p.d;
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 5 && runs(true) == 4 + 2);
+    p.beta = 0, p.transpose_a = true;
+    kn_set_reproducible(true);
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 5 && runs(true) == 4 + 3);
+    kn_set_reproducible(false);
+    p.k = 2;
+    CHECK(d->product(d, &p) == KN_OK && runs(false) == 5 && runs(true) == 4 + 4);
+    for (int i = 0; i < KNI_COUNT(places); i++) d->free(d, places[i]->memory);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
 /* What the stand-in tells of the graph that ran last. */
 static struct {
     long (*runs)(void), (*alive)(void), (*plans)(bool all), (*engine)(void);
@@ -653,6 +694,7 @@ int main(void)
     situation(multiplies_row_major, ALL);
     situation(multiplies_with_another_matrix, ALL);
     situation(keeps_uneven_biases, ALL);
+    situation(times_products, ALL);
     situation(attends, ALL);
     situation(convolves, ALL);
     situation(describes_convolutions, ALL);

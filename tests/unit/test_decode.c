@@ -1,5 +1,5 @@
 /* Text token by token with a cache that has room: it gives what a cache that grows gives, and over a fake device that records each token
-   is replayed as the one before. */
+   is replayed as the one before. test_decode DEVICE asks a device that is there instead, such as "autodiff(fusion(cuda:0))". */
 #include "support/check.h"
 #include "support/paper_device.h"
 #include <kn.h>
@@ -117,14 +117,15 @@ static void refuses(void)
 
 /* ---- replays */
 
-static void replays_each_token(bool turns, bool reads, kn_dtype dtype)
+static void replays_each_token(const char *name, bool turns, bool reads, kn_dtype dtype)
 {
     subject t = {.turns = turns};
     kn_fusion_stats start, before, after;
     paper_do = (paper_orders){
         .room = INT64_C(1) << 30, .records = true, .fault = -1, .addresses = true, .library = true};
     paper_register();
-    kn_device device = kn_device_open("autodiff(fusion(paper))");
+    kn_device device = kn_device_open(name);
+    if (!CHECK(device != NULL)) return;
     CHECK(begin(&t, device, CONTEXT));
     CHECK(kn_module_cast((kn_module){&t.gpt, &Gpt_type}, dtype) == KN_OK && kn_sync(device) == KN_OK);
     kn_no_grad_begin();
@@ -165,14 +166,15 @@ static void note(void *context, kn_log_level level, const char *text)
     if (strstr(text, "not replayed")) puts(text);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
+    const char *name = count > 1 ? arguments[1] : "autodiff(fusion(paper))";
     kn_log_set(note, NULL);
     gives_the_same(false);
     gives_the_same(true);
     refuses();
     CHECK(kn_shutdown() == 0);
-    replays_each_token(false, true, KN_F32);
-    replays_each_token(true, false, KN_BF16);
+    replays_each_token(name, false, true, KN_F32);
+    replays_each_token(name, true, false, KN_BF16);
     return check_report();
 }

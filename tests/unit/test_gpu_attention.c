@@ -195,6 +195,9 @@ static const shape chosen[] = {
     {1, 4, 2, 1, 50, 16, 16, {0}, {0}, {.is_causal = 0}, false},
     {2, 2, 1, 37, 40, 8, 12, {0}, {0}, {.dropout = 0.4, .key = 3, .counter = 5}, false},
     {2, 2, 1, 40, 37, 8, 12, {2, 1, 1, 37}, {0}, {.dropout = 0.4, .key = -3, .counter = 5}, false},
+    {2, 4, 2, 37, 44, 8, 8, {0}, {1, 1, 37, 44}, {.softcap = 1}, false},
+    {2, 4, 2, 70, 36, 8, 8, {0}, {2, 4, 70, 36}, {.softcap = 1}, true},
+    {3, 2, 2, 40, 68, 8, 8, {3, 1, 1, 68}, {1, 2, 40, 68}, {.dropout = 0.4, .key = 3, .counter = 5}, true},
 };
 
 static void each_way(void)

@@ -89,6 +89,28 @@ static const shape shapes[] = {
      {3, 2, 3},
      {.stride = INTS3(1, 2, 1), .padding = INTS3(1, 0, 1)}},
     {"no images", 2, 0, 3, 3, 3, {5, 5}, {3, 3}, {.groups = 0}},
+    /* In lanes where channels lie last. */
+    {"lanes", 2, 2, 8, 8, 8, {11, 13}, {3, 3}, {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+    {"lanes, stride 2",
+     2,
+     2,
+     12,
+     12,
+     12,
+     {9, 12},
+     {3, 3},
+     {.stride = INTS2(2, 2), .padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+    {"lanes, 7 x 7", 2, 2, 4, 4, 4, {17, 9}, {7, 7}, {.padding = INTS2(3, 3), .padding_end = INTS2(3, 3)}},
+    {"lanes, 5 x 4, dilated",
+     2,
+     1,
+     20,
+     20,
+     20,
+     {19, 14},
+     {5, 4},
+     {.stride = INTS2(3, 2), .dilation = INTS2(2, 3), .padding = INTS2(2, 0), .padding_end = INTS2(1, 2)}},
+    {"lanes, cropped", 2, 1, 4, 4, 4, {8, 9}, {3, 3}, {.padding = INTS2(-1, 2), .padding_end = INTS2(0, -2)}},
     {"many terms", 2, 3, 2, 3, 1, {20, 21}, {3, 3}, {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
 };
 
@@ -105,7 +127,7 @@ typedef struct values {
 static kn_tensor made(int axes, int64_t first, int64_t second, const int64_t *sizes, kn_dtype dtype, int seed,
                       double special, bool offset)
 {
-    static double v[1 << 15];
+    static double v[1 << 18];
     kn_shape s = {.rank = axes + 2, .dims = {first, second}};
     int64_t n = first * second;
     for (int i = 0; i < axes; i++) n *= s.dims[i + 2] = sizes[i];
@@ -217,7 +239,7 @@ static int count_kernels(char kind)
     return n;
 }
 
-enum { TILED = 'v', DIRECT = 'd', ELEMENTS = 'e' };
+enum { TILED = 'v', DIRECT = 'd', LANES = 'l', ELEMENTS = 'e' };
 
 /* ---- a library, which multiplies padding as zeros and gives what is not finite its due */
 
@@ -393,7 +415,7 @@ static void mends_a_library(void)
             const int64_t before = asked;
             compare(&shapes[k], KNI_CONV_BY_LIBRARY, &all[i]);
             /* Cropping and convolutions of nothing are ours. */
-            const bool ours = !strcmp(shapes[k].what, "cropped") || !strcmp(shapes[k].what, "no images");
+            const bool ours = strstr(shapes[k].what, "cropped") || !strcmp(shapes[k].what, "no images");
             if (!CHECK(asked - before == (ours ? 0 : 3))) printf("  %s\n", shapes[k].what);
         }
     gpu->driver->convolution = NULL;
@@ -491,18 +513,19 @@ static void mends_what_follows(void)
 
 static void each_way(void)
 {
-    static const conditions all[] = {{KN_F32, 0, false, false},   {KN_F16, 0, false, false},
-                                     {KN_BF16, 0, true, false},   {KN_F64, 0, true, false},
-                                     {KN_I32, 0, false, false},   {KN_F32, INFINITY, false, false},
-                                     {KN_F32, NAN, false, false}, {KN_F32, 0, false, true},
-                                     {KN_F16, 0, false, true},    {KN_F32, NAN, false, true}};
+    static const conditions all[] = {
+        {KN_F32, 0, false, false},   {KN_F16, 0, false, false},      {KN_BF16, 0, true, false},
+        {KN_F64, 0, true, false},    {KN_I32, 0, false, false},      {KN_F32, INFINITY, false, false},
+        {KN_F32, NAN, false, false}, {KN_F32, 0, false, true},       {KN_F16, 0, false, true},
+        {KN_F32, NAN, false, true},  {KN_BF16, INFINITY, true, true}};
     static const int ways[] = {KNI_CONV_BY_DIRECT, KNI_CONV_BY_TILED};
     int64_t n = 0;
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
             for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
                 /* Every shape in f32, in both orders; the other dtypes and values go through some of them. */
-                if (i > 0 && i != 7 && (k + i + w) % 9) continue;
+                const bool lanes = !strncmp(shapes[k].what, "lanes", 5) && !w;
+                if (i > 0 && i != 7 && (k + i + w) % 9 && !(lanes && i + k % 2 > 8)) continue;
                 if (check_part(n++, 6)) compare(&shapes[k], ways[w], &all[i]);
             }
 }
@@ -538,6 +561,7 @@ static void cuts_weights(void)
          {997},
          {5},
          {.padding = INTS1(2), .padding_end = INTS1(1)}},
+        {"more places", 1, 1, 1, 1, 1, {32001}, {3}, {.groups = 0}},
         {"many places, three axes", 3, 3, 2, 6, 2, {9, 13, 11}, {3, 1, 2}, {.padding = INTS3(1, 0, 1)}},
     };
     static const conditions all[] = {
@@ -559,12 +583,14 @@ static void cuts_weights(void)
     CHECK(count_kernels('+') > 0);
     gpu->driver->processors = processors;
     /* Two workgroups for each processor, of enough terms, in not too many parts and not too much memory. */
-    CHECK(kni_gpu_choose_parts(gpu, 1 << 20, 1 << 20, 256, 10) == 1);
-    CHECK(kni_gpu_choose_parts(gpu, processors, 1 << 20, 256, 10) == 2);
-    CHECK(kni_gpu_choose_parts(gpu, 1, 511, 256, 10) == 1 && kni_gpu_choose_parts(gpu, 1, 512, 256, 10) == 2);
-    CHECK(kni_gpu_choose_parts(gpu, 1, 1 << 20, 256, 1 << 25) == 1);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1 << 20, 1 << 20, 256, 10) == 1);
+    CHECK(kni_gpu_choose_parts(gpu, 2, processors, 1 << 20, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 511, 256, 10) == 1 &&
+          kni_gpu_choose_parts(gpu, 2, 1, 512, 256, 10) == 2);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 1 << 25) == 1);
     gpu->driver->processors = 1 << 20;
-    CHECK(kni_gpu_choose_parts(gpu, 1, 1 << 20, 256, 10) == 64);
+    CHECK(kni_gpu_choose_parts(gpu, 2, 1, 1 << 20, 256, 10) == 64);
+    CHECK(kni_gpu_choose_parts(gpu, 8, 1, 1 << 20, 256, 10) == 256);
     gpu->driver->processors = processors;
 }
 
@@ -580,26 +606,69 @@ static void runs_what_was_forced(void)
 }
 
 /* What follows a convolution is computed where it stores: one launch, with the values of single records. */
-static void joins_what_follows(void)
+static void joins_what_follows(bool last, int way, int groups)
 {
+    enum { CHANNELS = 8, COUNT = 2 * CHANNELS * 7 * 5 };
+    static const kn_want everything = {KN_WANT_ANY, 2, UINT32_MAX};
     kn_device fused = kn_device_open("fusion(opencl:0)"), on[2] = {exact, fused};
-    float back[2][2 * 6 * 7 * 5];
-    if (!CHECK(fused != NULL)) return;
+    kn_device both[2] = {gpu->backend.device, kni_device_find(fused, "test")};
+    float back[2][COUNT];
+    if (!CHECK(both[1] != NULL)) return;
+    gpu->convolutions = (uint8_t)way;
     for (int i = 0; i < 2; i++) {
         kn_scope scope = kn_scope_begin();
         const int64_t size[] = {7, 5}, taps[] = {3, 3};
+        int64_t strides[KN_MAX_RANK];
         kn_device_use(on[i]);
-        kn_tensor x = made(2, 2, 6, size, KN_F32, 1, 0, false), w = made(2, 6, 1, taps, KN_F32, 2, 0, false);
-        kn_tensor other = made(2, 2, 6, size, KN_F32, 3, 0, false),
-                  bias = kn_keep(kn_arange(0, 6, 1, KN_F32));
+        kn_tensor x = made(2, 2, CHANNELS, size, KN_F32, 1, 0, false),
+                  w = made(2, CHANNELS, CHANNELS / groups, taps, KN_F32, 2, 0, false);
+        kn_tensor other = made(2, 2, CHANNELS, size, KN_F32, 3, 0, false),
+                  bias = kn_keep(kn_arange(0, CHANNELS, 1, KN_F32));
+        if (last) x = turned(x), other = turned(other);
         CHECK(kn_sync(on[i]) == KN_OK);
+        for (int k = 0; k < 2; k++) both[k]->wants = &everything, both[k]->n_wants = last && i;
         const uint64_t launches = gpu->launches;
-        kn_tensor y = kn_conv2d(x, w, bias, &(kn_conv2d_args){.padding = {1, 1}, .groups = 6});
-        CHECK(kn_read(kn_keep(kn_relu(kn_add(y, other))), back[i], sizeof back[i]) == KN_OK);
-        CHECK(gpu->launches - launches == (uint64_t)i);
+        kn_tensor y = kn_conv2d(x, w, bias, &(kn_conv2d_args){.padding = {1, 1}, .groups = groups});
+        y = kn_keep(kn_relu(kn_add(y, other)));
+        CHECK(kn_sync(on[i]) == KN_OK);
+        /* Tiles read rows, to which x is turned first. */
+        CHECK(gpu->launches - launches == (uint64_t)i * (last && way == KNI_CONV_BY_TILED ? 2 : 1));
+        CHECK(kn_strides(y, strides) == KN_OK && (strides[1] == 1) == (last && i));
+        CHECK(kn_read(y, back[i], sizeof back[i]) == KN_OK);
+        for (int k = 0; k < 2; k++) both[k]->n_wants = 0;
         kn_scope_end(scope, KN_NONE);
     }
+    gpu->convolutions = KNI_CONV_BY_ANY;
     CHECK(!memcmp(back[0], back[1], sizeof back[0]));
+}
+
+/* Channels that are a multiple of a vector go in lanes, results and both gradients in one launch each. */
+static void goes_in_lanes(void)
+{
+    static const kn_want everything = {KN_WANT_ANY, 2, UINT32_MAX};
+    kn_device own = gpu->backend.device;
+    const int64_t size[] = {6, 10}, taps[] = {3, 4};
+    kn_scope scope = kn_scope_begin();
+    kn_device_use(device);
+    kn_tensor x = turned(made(2, 2, 16, size, KN_BF16, 1, 0, false)),
+              w = made(2, 16, 1, taps, KN_BF16, 2, 0, false);
+    kni_conv_attributes a = {.groups = 16, .extra = INTS2(3, 4)};
+    kn_tensor in[3] = {x, w, KN_NONE}, y;
+    CHECK(kn_sync(device) == KN_OK);
+    own->wants = &everything;
+    own->n_wants = 1;
+    const int lanes = count_kernels(LANES);
+    uint64_t launches = gpu->launches;
+    in[0] = y = kn_keep(kni_apply(&kni_op_conv, in, 3, &a));
+    CHECK(kn_sync(device) == KN_OK && gpu->launches - launches == 1 && count_kernels(LANES) == lanes + 1);
+    kni_conv_attributes back = {.groups = 16};
+    CHECK(kn_ok(kn_keep(kni_apply(&kni_op_conv_transpose, in, 3, &back))) && kn_sync(device) == KN_OK);
+    CHECK(gpu->launches - launches == 2 && count_kernels(LANES) == lanes + 2);
+    in[0] = x, in[1] = y;
+    CHECK(kn_ok(kn_keep(kni_apply(&kni_op_conv_weight_grad, in, 2, &a))) && kn_sync(device) == KN_OK);
+    CHECK(gpu->launches - launches == 3 && count_kernels(LANES) == lanes + 3);
+    own->n_wants = 0;
+    kn_scope_end(scope, KN_NONE);
 }
 
 /* Depthwise images with channels last are read and made as they lie: one launch, no copy. */
@@ -616,14 +685,66 @@ static void leaves_images_where_they_are(void)
     own->wants = &everything;
     own->n_wants = 1;
     const uint64_t launches = gpu->launches;
+    const int lanes = count_kernels(LANES); /* six channels are no whole vectors */
     kn_tensor y = kn_keep(kn_conv2d(x, w, KN_NONE, &(kn_conv2d_args){.padding = {1, 1}, .groups = 6}));
     CHECK(kn_sync(device) == KN_OK && gpu->launches - launches == 1);
+    CHECK(count_kernels(LANES) == lanes);
     kn_tensor z = kn_keep(kn_relu(kn_add(y, x)));
     CHECK(kn_ok(z) && gpu->launches - launches == 3);
     own->n_wants = 0;
     int64_t strides[KN_MAX_RANK];
     CHECK(kn_strides(z, strides) == KN_OK && strides[1] == 1 && strides[3] == 6);
     kn_scope_end(scope, KN_NONE);
+}
+
+/* A library is not asked for depthwise convolutions, in either order. */
+static void keeps_depthwise_from_a_library(void)
+{
+    static const conditions all[] = {{KN_BF16, 0, false, false}, {KN_BF16, 0, false, true}};
+    gpu->driver->convolution = multiply_padding;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const int64_t before = asked;
+        compare(&shapes[0], KNI_CONV_BY_ANY, &all[i]);
+        CHECK(asked == before);
+    }
+    gpu->driver->convolution = NULL;
+}
+
+/* Images of few channels reach a library with eight of them, the last ones zeros, whichever way they lie; others do not. */
+static void packs_few_channels(bool turns, double special)
+{
+    static const kn_want everything = {KN_WANT_ANY, 8, UINT32_MAX};
+    enum { OUTS = 8, PLACES = 65 * 64 };
+    static float back[2][2][OUTS * PLACES];
+    kn_device on[2] = {exact, device}, own = gpu->backend.device;
+    const int64_t size[] = {260, 256}, taps[] = {3, 3}, made_size[] = {65, 64};
+    gpu->driver->convolution = multiply_padding;
+    for (int i = 0; i < 2; i++) {
+        kn_scope scope = kn_scope_begin();
+        kni_conv_attributes a = {.groups = 1, .stride = INTS2(4, 4), .padding = INTS2(1, 1)};
+        kn_device_use(on[i]);
+        kn_tensor x = made(2, 1, 3, size, KN_BF16, 1, 0, false),
+                  w = made(2, OUTS, 3, taps, KN_BF16, 2, special, false);
+        kn_tensor dy = turned(made(2, 1, OUTS, made_size, KN_BF16, 3, 0, false));
+        if (turns) x = turned(x);
+        own->wants = &everything;
+        own->n_wants = i;
+        kn_tensor in[3] = {x, w, KN_NONE}, y = kn_keep(kni_apply(&kni_op_conv, in, 3, &a));
+        CHECK(kn_read(kn_keep(kn_cast(y, KN_F32)), back[i][0], sizeof back[i][0]) == KN_OK);
+        CHECK(!i || (latest.channels == 8 && latest.x_steps[1] == 1 && latest.w_steps[1] == 1));
+        a.extra = (kn_ints)INTS2(3, 3);
+        in[1] = dy;
+        kn_tensor dw = kn_keep(kni_apply(&kni_op_conv_weight_grad, in, 2, &a));
+        CHECK(kn_read(kn_keep(kn_cast(dw, KN_F32)), back[i][1], OUTS * 27 * sizeof(float)) == KN_OK);
+        CHECK(!i || (latest.channels == 8 && latest.what == KNI_CONVOLUTION_FILTER));
+        own->n_wants = 0;
+        kn_scope_end(scope, KN_NONE);
+    }
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < OUTS * PLACES; i++)
+        wrong += back[0][0][i] != back[1][0][i] && !(isnan(back[0][0][i]) && isnan(back[1][0][i]));
+    CHECK(wrong == 0 && !memcmp(back[0][1], back[1][1], OUTS * 27 * sizeof(float)));
+    gpu->driver->convolution = NULL;
 }
 
 /* Ways by name; another text says nothing. */
@@ -677,8 +798,16 @@ int main(void)
     cuts_weights();
     each_way();
     runs_what_was_forced();
-    joins_what_follows();
+    for (int last = 0; last < 2; last++) {
+        joins_what_follows(last, KNI_CONV_BY_DIRECT, 8);
+        joins_what_follows(last, KNI_CONV_BY_DIRECT, 2);
+        joins_what_follows(last, KNI_CONV_BY_TILED, 1);
+    }
     leaves_images_where_they_are();
+    goes_in_lanes();
+    keeps_depthwise_from_a_library();
+    packs_few_channels(false, 0);
+    packs_few_channels(true, INFINITY);
     ways_by_name();
     chooses();
     kn_device_use(NULL);

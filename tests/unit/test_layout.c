@@ -169,6 +169,17 @@ static void written_in_place(void)
     kn_drop(y);
 }
 
+/* Nothing else has its axis of channels where images have it: heads of attention lie there, for one. */
+static void convolutions_alone_want_it(void)
+{
+    int found = 0;
+    for (int i = 0; i < UINT16_MAX; i++) {
+        const kn_op *row = kni_op_by_number(i);
+        if (row && row->layout == KNI_LAYOUT_WANTS) found += CHECK(!strncmp(row->name, "conv", 4));
+    }
+    CHECK(found == 2);
+}
+
 int main(void)
 {
     unsetenv("KN_LAYOUT"); /* the leaf alone wants it */
@@ -177,6 +188,7 @@ int main(void)
     leaf = kn_device_open("leaf");
     queued = kn_device_open("fusion(leaf)");
     CHECK(leaf && queued);
+    convolutions_alone_want_it();
     promises();
     gradients();
     walks_are_linear();

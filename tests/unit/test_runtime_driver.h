@@ -525,7 +525,7 @@ static void remove_fake(void)
 }
 
 /* What both run. `all`: bits of the libraries. */
-static void common_situations(unsigned all)
+static inline void common_situations(unsigned all)
 {
     situation(survives_each_failure, all);
     situation(is_lost_until_reopened, all);

@@ -1172,6 +1172,16 @@ export class Ops {
     return this.call('rnn', 2, [x, weight, weightH, bias, lengths, h], { direction: 'idirection', activations: 'lactivations', alpha0: 'ralpha0', alpha1: 'ralpha1', alpha2: 'ralpha2', alpha3: 'ralpha3', alpha4: 'ralpha4', alpha5: 'ralpha5', beta0: 'rbeta0', beta1: 'rbeta1', beta2: 'rbeta2', beta3: 'rbeta3', beta4: 'rbeta4', beta5: 'rbeta5', clip: 'rclip' }, attributes);
   }
 
+  /** y, h, c of stacked rnn, gru or lstm layers over whole sequences, all weights in one vector */
+  recurrentLayers(a, b, c, d, attributes) {
+    return this.call('recurrent_layers', 3, [a, b, c, d], { cell: 'icell', layers: 'ilayers', directions: 'idirections', hidden: 'ihidden', biased: 'ibiased', keeps: 'ikeeps' }, attributes);
+  }
+
+  /** the gradients of recurrent_layers by x, the weights, and the states before the first step */
+  recurrentLayersGrad(attributes) {
+    return this.call('recurrent_layers_grad', 4, [], { cell: 'icell', layers: 'ilayers', directions: 'idirections', hidden: 'ihidden', biased: 'ibiased', keeps: 'ikeeps' }, attributes);
+  }
+
   /** exp(x) / sum(exp(x)) over axis; quiet: exp(x) / (1 + sum(exp(x))) */
   softmax(x, attributes) {
     return this.call('softmax', 1, [x], { axis: 'iaxis', quiet: 'iquiet' }, attributes);

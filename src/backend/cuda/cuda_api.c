@@ -20,6 +20,7 @@ enum { OLDEST_DRIVER = 12000 };
 #define COMPILER_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_compiler_api, field)},
 #define PRODUCT_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_product_api, field)},
 #define GRAPH_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_graph_api, field)},
+#define RECURRENT_SYMBOL(field, name, arguments) {name, offsetof(kni_cuda_recurrent_api, field)},
 static const kni_runtime_symbol driver_symbols[] = {KNI_RUNTIME_LIST(COMMON_DRIVER)
                                                         KNI_CUDA_DRIVER_LIST(DRIVER_SYMBOL)};
 static const kni_runtime_symbol record_symbols[] = {KNI_RUNTIME_RECORD_LIST(COMMON_DRIVER)
@@ -28,13 +29,15 @@ static const kni_runtime_symbol compiler_symbols[] = {KNI_RUNTIME_COMPILER_LIST(
                                                           KNI_CUDA_COMPILER_LIST(COMPILER_SYMBOL)};
 static const kni_runtime_symbol product_symbols[] = {KNI_CUDA_PRODUCT_LIST(PRODUCT_SYMBOL)};
 static const kni_runtime_symbol graph_symbols[] = {KNI_CUDA_GRAPH_LIST(GRAPH_SYMBOL)};
+static const kni_runtime_symbol recurrent_symbols[] = {KNI_CUDA_RECURRENT_LIST(RECURRENT_SYMBOL)};
 
 static kni_guard lock = KNI_GUARD_INIT(KNI_GUARD_LOADING);
 static kni_cuda_driver_api driver_api;
 static kni_cuda_compiler_api compiler_api;
 static kni_cuda_product_api product_api;
 static kni_cuda_graph_api graph_api;
-static bool driver_open, compiler_open, product_open, graph_open;
+static kni_cuda_recurrent_api recurrent_api;
+static bool driver_open, compiler_open, product_open, graph_open, recurrent_open;
 static int version;
 static bool quiet; /* nothing is told: somebody only asks what there is */
 
@@ -200,15 +203,19 @@ const kni_cuda_product_api *kni_cuda_product_library(void)
 }
 
 /* Its version does not follow that of CUDA. */
-static bool open_graphs(void)
+static bool open_cudnn(const kni_runtime_symbol *symbols, size_t count, void *api)
 {
     void *handle = load(KNI_LIBRARY_CUDNN, 0);
     if (!handle) return false;
-    if (find_all(handle, kni_libraries[KNI_LIBRARY_CUDNN].files[0], graph_symbols,
-                 sizeof graph_symbols / sizeof *graph_symbols, &graph_api) == KN_OK)
+    if (find_all(handle, kni_libraries[KNI_LIBRARY_CUDNN].files[0], symbols, count, api) == KN_OK)
         return true;
     dlclose(handle);
     return false;
+}
+
+static bool open_graphs(void)
+{
+    return open_cudnn(graph_symbols, sizeof graph_symbols / sizeof *graph_symbols, &graph_api);
 }
 
 const kni_cuda_graph_api *kni_cuda_graph_library(void)
@@ -225,6 +232,18 @@ const kni_cuda_graph_api *kni_cuda_graph_library(void)
                 "cuda: libcudnn.so.9 is not found, so attention runs in Kiln's own kernels; install it (pip: "
                 "nvidia-cudnn) and name its folder in KN_CUDA_LIBRARIES");
     return good ? &graph_api : NULL;
+}
+/* Where it is absent, the library of graphs is too, which has said so. */
+const kni_cuda_recurrent_api *kni_cuda_recurrent_library(void)
+{
+    kni_guard_lock(&lock);
+    quiet = true;
+    if (!recurrent_open)
+        recurrent_open = open_cudnn(recurrent_symbols, sizeof recurrent_symbols / sizeof *recurrent_symbols,
+                                    &recurrent_api);
+    bool good = recurrent_open;
+    kni_guard_unlock(&lock);
+    return good ? &recurrent_api : NULL;
 }
 #else
 static kn_status no_loader(void)
@@ -245,4 +264,5 @@ const kni_cuda_compiler_api *kni_cuda_compiler_library(void)
 }
 const kni_cuda_product_api *kni_cuda_product_library(void) { return NULL; }
 const kni_cuda_graph_api *kni_cuda_graph_library(void) { return NULL; }
+const kni_cuda_recurrent_api *kni_cuda_recurrent_library(void) { return NULL; }
 #endif

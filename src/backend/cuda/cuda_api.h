@@ -16,7 +16,8 @@ typedef struct kni_tensor_map {
     F(tensor_map, "cuTensorMapEncodeTiled",                                                                  \
       (kni_tensor_map * map, int dtype, uint32_t rank, void *address, const uint64_t *dims,                  \
        const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,     \
-       int promotion, int fill))
+       int promotion, int fill))                                                                             \
+    F(set_words, "cuMemsetD32Async", (kni_runtime_address to, unsigned value, size_t words, void *stream))
 
 #define KNI_CUDA_COMPILER_LIST(F)                                                                            \
     F(arch_count, "nvrtcGetNumSupportedArchs", (int *count))                                                 \
@@ -34,6 +35,7 @@ typedef struct kni_lt_choice {
 } kni_lt_choice;
 
 #define KNI_CUDA_PRODUCT_LIST(F)                                                                             \
+    F(version, "cublasLtGetVersion", (void))                                                                 \
     F(create, "cublasLtCreate", (void **handle))                                                             \
     F(destroy, "cublasLtDestroy", (void *handle))                                                            \
     F(desc_create, "cublasLtMatmulDescCreate", (void **desc, int compute, int scale))                        \
@@ -72,6 +74,47 @@ typedef struct kni_lt_choice {
       (void *descriptor, int name, int type, int64_t wanted, int64_t *count, void *values))                  \
     F(execute, "cudnnBackendExecute", (void *handle, void *plan, void *pack))
 
+/* cuDNN's recurrent layers, which are none of its graphs. */
+#define KNI_CUDA_RECURRENT_LIST(F)                                                                           \
+    F(tensor_create, "cudnnCreateTensorDescriptor", (void **tensor))                                         \
+    F(tensor_destroy, "cudnnDestroyTensorDescriptor", (void *tensor))                                        \
+    F(tensor_set, "cudnnSetTensorNdDescriptor",                                                              \
+      (void *tensor, int dtype, int rank, const int *dims, const int *steps))                                \
+    F(dropout_create, "cudnnCreateDropoutDescriptor", (void **dropout))                                      \
+    F(dropout_destroy, "cudnnDestroyDropoutDescriptor", (void *dropout))                                     \
+    F(dropout_set, "cudnnSetDropoutDescriptor",                                                              \
+      (void *dropout, void *handle, float p, void *states, size_t bytes, unsigned long long seed))           \
+    F(layers_create, "cudnnCreateRNNDescriptor", (void **layers))                                            \
+    F(layers_destroy, "cudnnDestroyRNNDescriptor", (void *layers))                                           \
+    F(layers_set, "cudnnSetRNNDescriptor_v8",                                                                \
+      (void *layers, int algorithm, int cell, int biases, int directions, int input, int dtype,              \
+       int computed, int math, int32_t ins, int32_t hidden, int32_t projected, int32_t count, void *dropout, \
+       uint32_t flags))                                                                                      \
+    F(data_create, "cudnnCreateRNNDataDescriptor", (void **data))                                            \
+    F(data_destroy, "cudnnDestroyRNNDataDescriptor", (void *data))                                           \
+    F(data_set, "cudnnSetRNNDataDescriptor",                                                                 \
+      (void *data, int dtype, int layout, int steps, int batch, int size, const int *lengths, void *fill))   \
+    F(temporary_bytes, "cudnnGetRNNTempSpaceSizes",                                                          \
+      (void *handle, void *layers, int mode, void *x, size_t *workspace, size_t *reserve))                   \
+    F(weight_bytes, "cudnnGetRNNWeightSpaceSize", (void *handle, void *layers, size_t *bytes))               \
+    F(weight_place, "cudnnGetRNNWeightParams",                                                               \
+      (void *handle, void *layers, int32_t layer, size_t bytes, const void *weights, int32_t part,           \
+       void *matrix, void **matrix_at, void *bias, void **bias_at))                                          \
+    F(forward, "cudnnRNNForward",                                                                            \
+      (void *handle, void *layers, int mode, const int32_t *lengths, void *x_data, const void *x,            \
+       void *y_data, void *y, void *h_tensor, const void *h, void *last_h, void *c_tensor, const void *c,    \
+       void *last_c, size_t weight_bytes, const void *weights, size_t workspace_bytes, void *workspace,      \
+       size_t reserve_bytes, void *reserve))                                                                 \
+    F(backward_data, "cudnnRNNBackwardData_v8",                                                              \
+      (void *handle, void *layers, const int32_t *lengths, void *y_data, const void *y, const void *dy,      \
+       void *x_data, void *dx, void *h_tensor, const void *h, const void *dlast_h, void *dh, void *c_tensor, \
+       const void *c, const void *dlast_c, void *dc, size_t weight_bytes, const void *weights,               \
+       size_t workspace_bytes, void *workspace, size_t reserve_bytes, void *reserve))                        \
+    F(backward_weights, "cudnnRNNBackwardWeights_v8",                                                        \
+      (void *handle, void *layers, int adds, const int32_t *lengths, void *x_data, const void *x,            \
+       void *h_tensor, const void *h, void *y_data, const void *y, size_t weight_bytes, void *dweights,      \
+       size_t workspace_bytes, void *workspace, size_t reserve_bytes, void *reserve))
+
 #define KNI_CUDA_FIELD(field, symbol, arguments) int(*field) arguments;
 typedef struct kni_cuda_driver_api {
     kni_runtime_api common;
@@ -87,6 +130,9 @@ typedef struct kni_cuda_product_api {
 typedef struct kni_cuda_graph_api {
     KNI_CUDA_GRAPH_LIST(KNI_CUDA_FIELD)
 } kni_cuda_graph_api;
+typedef struct kni_cuda_recurrent_api {
+    KNI_CUDA_RECURRENT_LIST(KNI_CUDA_FIELD)
+} kni_cuda_recurrent_api;
 #undef KNI_CUDA_FIELD
 
 /* Opened once for the process; NULL after a failure (unless silent): what is missing and what to do. The driver's
@@ -96,6 +142,7 @@ const kni_cuda_compiler_api *kni_cuda_compiler_library(void);
 /* NULL where it is not found, which is no failure: one line is logged. */
 const kni_cuda_product_api *kni_cuda_product_library(void);
 const kni_cuda_graph_api *kni_cuda_graph_library(void);
+const kni_cuda_recurrent_api *kni_cuda_recurrent_library(void);
 
 /* The version of CUDA that the driver is made for, 13000 for 13.0; after the driver was opened. */
 int kni_cuda_driver_version(void);

@@ -99,6 +99,8 @@ typedef struct kni_dnn_kind {
     void (*describe)(kni_text *text, const void *key); /* NULL: a missing plan is not told */
     bool timed;                                        /* results may be made several times over */
 } kni_dnn_kind;
+/* The library's handle, made at its first use, whose stream is the device's; NULL: there is no library. */
+void *kni_dnn_handle(kni_cuda *c);
 /* The plan for the key, made at its first use, good until the next one is asked for; NULL where there is no library, none
    of its engines can do it, or there is no memory. */
 kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes, const kni_dnn_kind *kind);

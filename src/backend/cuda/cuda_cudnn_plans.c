@@ -1,11 +1,11 @@
 /* What is kept of cuDNN for a device: its handle, and the plans of graphs by what they were made from. A network may need
    a hundred in each step, and recordings hold what plans launch: none of them goes while there is a recording. Which plan was the fastest
    is kept on disk, so that a process times only what no process before it had. */
+#include "backend/cuda/cuda_choice.h"
 #include "backend/cuda/cuda_cudnn.h"
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/platform.h"
-#include "support/disk_cache.h"
 #include <string.h>
 
 enum { MOST_PLANS = 512 /* unless recordings hold more */ };
@@ -40,6 +40,12 @@ static struct kni_dnn *state_of(kni_cuda *c)
     }
     c->dnn = s;
     return s;
+}
+
+void *kni_dnn_handle(kni_cuda *c)
+{
+    const struct kni_dnn *s = state_of(c);
+    return s ? s->handle : NULL;
 }
 
 static void release_plans(const struct kni_dnn *s, kni_dnn_kept *kept, int first)
@@ -91,44 +97,11 @@ static void tell_missing(const kni_cuda *c, const kni_dnn_kind *kind, const void
     kni_log(KN_LOG_WARNING, "%s: cuDNN has no plan for %s: it runs in another way", c->runtime.name, line);
 }
 
-/* ---- which plan was the fastest, on disk */
+/* ---- which plan was the fastest */
 
-#define CACHE_KIND "cudnn"
-typedef struct disk_key {
-    int64_t library; /* its version */
-    char device[sizeof((kni_driver *)0)->description];
-    unsigned char key[KNI_DNN_KEY];
-} disk_key;
-
-static disk_key disk_key_of(const kni_cuda *c, const void *key, size_t bytes)
+static kni_cuda_choice choice_of(const kni_cuda *c, const kni_dnn_kept *kept)
 {
-    disk_key k;
-    memset(&k, 0, sizeof k);
-    k.library = c->dnn->api->version();
-    memcpy(k.device, c->runtime.driver.description, sizeof k.device);
-    memcpy(k.key, key, bytes);
-    return k;
-}
-
-/* -1: not known. */
-static int known_choice(const kni_cuda *c, const void *key, size_t bytes)
-{
-    const disk_key k = disk_key_of(c, key, bytes);
-    kni_buffer found = {0};
-    int choice = -1;
-    if (kni_disk_cache_get(CACHE_KIND, &k, sizeof k, &found) && found.length == sizeof(int32_t)) {
-        int32_t number;
-        memcpy(&number, found.data, sizeof number);
-        if (number >= 0 && number < KNI_DNN_TRIED) choice = number;
-    }
-    kni_buffer_free(&found);
-    return choice;
-}
-
-static void keep_choice(const kni_cuda *c, const kni_dnn_kept *kept, int32_t choice)
-{
-    const disk_key k = disk_key_of(c, kept->key, kept->bytes);
-    kni_disk_cache_put(CACHE_KIND, &k, sizeof k, &choice, sizeof choice);
+    return (kni_cuda_choice){"cudnn", c->dnn->api->version(), kept->key, kept->bytes};
 }
 
 static void put_first(kni_dnn_kept *kept, int fastest)
@@ -141,7 +114,8 @@ static void put_first(kni_dnn_kept *kept, int fastest)
 /* The plans that are to be timed, or the one that was found to be the fastest. */
 static void make_plans(kni_cuda *c, kni_dnn_graph *g, kni_dnn_kept *made, bool times)
 {
-    const int known = times ? known_choice(c, made->key, made->bytes) : -1;
+    const kni_cuda_choice choice = choice_of(c, made);
+    const int known = times ? kni_cuda_choice_known(c, &choice, KNI_DNN_TRIED) : -1;
     made->n_choices = kni_dnn_plan(g, made->choices, known >= 0 ? known + 1 : times ? KNI_DNN_TRIED : 1);
     if (known < 0 || known >= made->n_choices) return;
     put_first(made, known);
@@ -171,50 +145,45 @@ kni_dnn_kept *kni_dnn_find(kni_cuda *c, const void *key, size_t bytes, const kni
     return made->n_choices ? made : NULL;
 }
 
-/* Milliseconds of TIMED runs, after one that does not count; below 0 where it fails. */
-enum { TIMED = 3 };
-static float time_of(kni_cuda *c, void *plan, const int64_t *ids, void **memory, int count, void *workspace,
-                     void *const events[2])
+/* The plans of a key over the memory of one call. */
+typedef struct trial {
+    kni_cuda *cuda;
+    kni_dnn_kept *kept;
+    const int64_t *ids;
+    void **memory;
+    int count;
+} trial;
+
+static int try_plan(void *self, int way)
 {
-    const kni_runtime_api *api = &c->api->common;
-    void *stream = c->runtime.stream;
-    const struct kni_dnn *s = c->dnn;
-    float milliseconds = -1;
-    int failed = kni_dnn_run(s->api, s->handle, plan, ids, memory, count, workspace);
-    if (!failed) failed = api->event_record(events[0], stream);
-    for (int i = 0; i < TIMED && !failed; i++)
-        failed = kni_dnn_run(s->api, s->handle, plan, ids, memory, count, workspace);
-    if (!failed) failed = api->event_record(events[1], stream);
-    if (!failed) failed = api->event_wait(events[1]);
-    if (!failed) failed = api->event_elapsed(&milliseconds, events[0], events[1]);
-    return failed ? -1 : milliseconds;
+    enum { NO_MEMORY = -1 };
+    /* What a trial takes stays with the device: a plan that wants very much must be the library's first. */
+    const int64_t most = INT64_C(256) << 20;
+    trial *t = self;
+    const kni_dnn_choice *choice = &t->kept->choices[way];
+    const struct kni_dnn *s = t->cuda->dnn;
+    if (way > 0 && choice->workspace > most) return NO_MEMORY;
+    void *workspace = choice->workspace > 0 ? kni_cuda_scratch(t->cuda, (size_t)choice->workspace) : NULL;
+    if (choice->workspace > 0 && !workspace) return NO_MEMORY;
+    return kni_dnn_run(s->api, s->handle, choice->plan, t->ids, t->memory, t->count, workspace);
 }
 
 void kni_dnn_time(kni_cuda *c, kni_dnn_kept *kept, const int64_t *ids, void **memory, int count, float after)
 {
-    const kni_runtime_api *api = &c->api->common;
-    void *events[2] = {NULL, NULL};
-    float best = -1;
-    int fastest = 0;
+    trial t = {c, kept, ids, memory, count};
     if (KNI_LIKELY(kept->n_choices < 2) || kept->timed || c->runtime.recording) return;
     kept->timed = true;
-    bool good = !api->event_create(&events[0], 0) && !api->event_create(&events[1], 0);
-    for (int i = 0; i < kept->n_choices && good; i++) {
-        const int64_t bytes = kept->choices[i].workspace;
-        void *workspace = bytes > 0 ? kni_cuda_scratch(c, (size_t)bytes) : NULL;
-        if (bytes > 0 && !workspace) continue;
-        float taken = time_of(c, kept->choices[i].plan, ids, memory, count, workspace, events);
-        if (taken >= 0 && kept->choices[i].transforms) taken += TIMED * after;
-        if (taken < 0 || (best >= 0 && taken >= best)) continue;
-        best = taken;
-        fastest = i;
+    float more[KNI_DNN_TRIED];
+    for (int i = 0; i < kept->n_choices; i++) more[i] = kept->choices[i].transforms ? after : 0;
+    const int fastest = kni_cuda_choice_time(c, kept->n_choices, try_plan, &t, more);
+    if (fastest >= 0) {
+        const kni_cuda_choice choice = choice_of(c, kept);
+        put_first(kept, fastest);
+        kni_cuda_choice_keep(c, &choice, fastest);
     }
-    for (int i = 0; i < 2; i++)
-        if (events[i]) (void)api->event_destroy(events[i]);
-    put_first(kept, fastest);
-    if (best >= 0) keep_choice(c, kept, fastest);
     /* A recording may hold what the others launched; and what ran last may have failed on its way. */
-    if (kni_runtime_is_held(&c->runtime) || c->runtime.lost || api->stream_wait(c->runtime.stream)) return;
+    if (kni_runtime_is_held(&c->runtime) || c->runtime.lost || c->api->common.stream_wait(c->runtime.stream))
+        return;
     release_plans(c->dnn, kept, 1);
 }
 

@@ -85,6 +85,7 @@ static void describe(kni_runtime *rt)
                     model, (int32_t)c->major, (int32_t)c->minor, rt->driver.processors,
                     rt->driver.memory_bytes >> 20, (int32_t)(kni_cuda_driver_version() / 1000),
                     (int32_t)(kni_cuda_driver_version() % 1000 / 10));
+    rt->driver.own_attention = c->major == 9 && c->minor == 0;
     rt->driver.caps =
         (kni_ir_caps){.dialect = KNI_IR_CUDA,
                       .f64 = true,
@@ -147,6 +148,7 @@ static void close_libraries(kni_runtime *rt)
     kni_cuda *c = kni_cuda_of(&rt->driver);
     kni_cuda_products_free(c);
     kni_hopper_free(c);
+    kni_cuda_layers_free(c);
     kni_dnn_free(c);
     free_scratch(c);
 }
@@ -171,9 +173,8 @@ static void choose_wants(kni_cuda *c)
     enum { HALVES = 1 << KN_F16 | 1 << KN_BF16, LEAST = 8 };
     static const kn_want halves = {KN_WANT_ANY, LEAST, HALVES},
                          rounded = {KN_WANT_ANY, LEAST, HALVES | 1 << KN_F32};
-    const char *tf32 = kni_environment("KN_TF32"), *layout = kni_environment("KN_LAYOUT");
-    /* Not by default as long as no GPU has shown that it pays. */
-    if (!layout || strcmp(layout, "library") != 0 || !c->vendor || !kni_cuda_graph_library()) return;
+    const char *tf32 = kni_environment("KN_TF32");
+    if (!c->vendor || !kni_cuda_graph_library()) return;
     c->runtime.driver.wants = tf32 && !strcmp(tf32, "on") ? &rounded : &halves;
     c->runtime.driver.n_wants = 1;
 }
@@ -202,6 +203,10 @@ kni_driver *kni_cuda_driver_open(int32_t number)
     d->attention = kni_cuda_attention;
     d->attention_grad = kni_cuda_attention_grad;
     d->convolution = kni_cuda_convolution;
+    if (c->vendor) {
+        d->recurrence = kni_cuda_recurrence;
+        d->recurrence_reserve = kni_cuda_recurrence_reserve;
+    }
     choose_wants(c);
     /* Kernels cannot be compiled without it, so a device that has none is not opened. */
     if (kni_cuda_compiler_library()) return d;

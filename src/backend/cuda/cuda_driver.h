@@ -30,6 +30,7 @@ typedef struct kni_cuda {
     kni_cuda_products *products;
     struct kni_hopper_kernels *kernels; /* cuda_hopper.c */
     struct kni_dnn *dnn;                /* cuda_cudnn_plans.c */
+    struct kni_cuda_layers *layers;     /* cuda_recurrent.c */
 } kni_cuda;
 
 /* Opens the device of a number; NULL after a failure. Closed by the driver's close. */
@@ -53,6 +54,9 @@ kn_status kni_cuda_product(kni_driver *d, const kni_product *p);
 kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p);
 kn_status kni_cuda_attention_grad(kni_driver *d, const kni_attention *p);
 kn_status kni_cuda_convolution(kni_driver *d, const kni_convolution *p);
+kn_status kni_cuda_recurrence(kni_driver *d, const kni_recurrence *p);
+int64_t kni_cuda_recurrence_reserve(kni_driver *d, const kni_recurrence *p);
+void kni_cuda_layers_free(kni_cuda *c);
 /* KN_ERROR_UNSUPPORTED without a text where cuDNN has none. */
 kn_status kni_dnn_attention(kni_cuda *c, const kni_attention *p, bool gradient);
 void kni_dnn_free(kni_cuda *c);

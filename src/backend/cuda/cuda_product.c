@@ -1,13 +1,15 @@
 /* Matrix products by cuBLASLt. Its matrices are column-major: a row-major product d = a b is its product of the
-   transposes, d' = b' a', with the same memory, so operands change places and nothing is moved. Descriptors and the
-   choice of the heuristic are kept for each shape. */
+   transposes, d' = b' a', with the same memory, so operands change places and nothing is moved. Descriptors are kept for each shape,
+   and the fastest of the algorithms that the heuristic names. */
+#include "backend/cuda/cuda_choice.h"
 #include "backend/cuda/cuda_hopper.h"
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/platform.h"
+#include "core/reproducible.h"
 #include <string.h>
 
-enum { SETS = 256, WAYS = 2 };
+enum { SETS = 256, WAYS = 2, TRIED = 8 /* algorithms of a product that are timed */ };
 
 /* Of cublasLt.h. */
 enum {
@@ -41,12 +43,17 @@ typedef struct product_key {
     uint32_t alignments[6]; /* of the operands as the library sees them, the bias and the other matrix */
 } product_key;
 
+typedef struct lt_algorithm {
+    uint64_t bits[8];
+    size_t workspace;
+} lt_algorithm;
+
 /* The library's descriptors of one key; `first` is our b. */
 typedef struct product_entry {
     product_key key;
     void *desc, *first, *second, *c, *d;
-    uint64_t algorithm[8];
-    size_t workspace;
+    lt_algorithm choices[TRIED]; /* the first one is run */
+    int n_choices;
     uint64_t used;  /* when; 0: free */
     bool supported; /* false: the library has none for this key */
 } product_entry;
@@ -55,6 +62,7 @@ struct kni_cuda_products {
     const kni_cuda_product_api *api;
     void *handle, *workspace;
     uint64_t clock;
+    bool times; /* not with KN_PRODUCT_TIME=off */
     product_entry entries[SETS][WAYS];
 };
 
@@ -231,27 +239,66 @@ static bool splits(const product_key *k)
     return kni_dtypes[k->out_dtype].bits < 32 && tiles < FULL && tiles * k->batch < FULL;
 }
 
-static int choose(kni_cuda_products *s, product_entry *e)
+static int make_preference(kni_cuda_products *s, const product_key *key, void **preference)
 {
-    void *preference = NULL;
     size_t workspace = s->workspace ? KNI_CUDA_WORKSPACE : 0;
-    kni_lt_choice choice;
-    int found = 0, result = s->api->preference_create(&preference);
-    if (result) return result;
-    result = s->api->preference_set(preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace);
-    uint32_t reduction = splits(&e->key) ? LT_REDUCTION_WIDE : LT_REDUCTION_ANY;
+    int result = s->api->preference_create(preference);
+    if (result) {
+        *preference = NULL;
+        return result;
+    }
+    result = s->api->preference_set(*preference, LT_PREFERENCE_WORKSPACE, &workspace, sizeof workspace);
+    uint32_t reduction = splits(key) ? LT_REDUCTION_WIDE : LT_REDUCTION_ANY;
     if (!result)
-        result = s->api->preference_set(preference, LT_PREFERENCE_REDUCTION, &reduction, sizeof reduction);
+        result = s->api->preference_set(*preference, LT_PREFERENCE_REDUCTION, &reduction, sizeof reduction);
     for (int i = 0; i < 4 && !result; i++) /* those of the four matrices */
-        result = s->api->preference_set(preference, LT_PREFERENCE_ALIGNMENT + i, &e->key.alignments[i],
-                                        sizeof e->key.alignments[i]);
+        result = s->api->preference_set(*preference, LT_PREFERENCE_ALIGNMENT + i, &key->alignments[i],
+                                        sizeof key->alignments[i]);
+    return result;
+}
+
+/* Small products take as long as their launch. Where results must be reproducible, no clock decides. */
+static bool is_timed(const kni_cuda_products *s, const product_key *k)
+{
+    const double least = 1 << 22;
+    return s->times && !kni_reproducible() &&
+           (double)k->m * (double)k->n * (double)k->k * (double)k->batch >= least;
+}
+
+static kni_cuda_choice choice_of(const kni_cuda_products *s, const product_key *key)
+{
+    return (kni_cuda_choice){"cublaslt", s->api->version(), key, sizeof *key};
+}
+
+static void put_first(product_entry *e, int fastest)
+{
+    const lt_algorithm first = e->choices[0];
+    e->choices[0] = e->choices[fastest];
+    e->choices[fastest] = first;
+}
+
+/* The algorithms that are to be timed, or the one that is run. */
+static int choose(kni_cuda *c, kni_cuda_products *s, product_entry *e)
+{
+    kni_lt_choice choices[TRIED];
+    const kni_cuda_choice choice = choice_of(s, &e->key);
+    const bool timed = is_timed(s, &e->key);
+    const int known = timed ? kni_cuda_choice_known(c, &choice, TRIED) : -1;
+    void *preference = NULL;
+    int found = 0, result = make_preference(s, &e->key, &preference);
     if (!result)
-        result = s->api->choose(s->handle, e->desc, e->first, e->second, e->c, e->d, preference, 1, &choice,
-                                &found);
-    (void)s->api->preference_destroy(preference);
+        result = s->api->choose(s->handle, e->desc, e->first, e->second, e->c, e->d, preference,
+                                timed ? TRIED : 1, choices, &found);
+    if (preference) (void)s->api->preference_destroy(preference);
     if (result || found < 1) return result ? result : KNI_LT_NOT_SUPPORTED;
-    memcpy(e->algorithm, choice.algorithm, sizeof e->algorithm);
-    e->workspace = choice.workspace;
+    for (int i = 0; i < found; i++) {
+        memcpy(e->choices[i].bits, choices[i].algorithm, sizeof e->choices[i].bits);
+        e->choices[i].workspace = choices[i].workspace;
+    }
+    e->n_choices = found;
+    if (known < 0 || known >= found) return 0;
+    put_first(e, known);
+    e->n_choices = 1;
     return 0;
 }
 
@@ -270,6 +317,8 @@ static kni_cuda_products *products_of(kni_cuda *c)
         kni_free(s, sizeof *s);
         return NULL;
     }
+    const char *times = kni_environment("KN_PRODUCT_TIME");
+    s->times = !times || strcmp(times, "off") != 0;
     /* Without a workspace there are fewer algorithms, no more. */
     s->workspace = kni_cuda_own(c, KNI_CUDA_WORKSPACE);
     c->products = s;
@@ -296,7 +345,8 @@ static int set_addresses(kni_cuda_products *s, product_entry *e, const kni_produ
     return !result && aux ? s->api->desc_set(e->desc, LT_DESC_AUX, &aux, sizeof aux) : result;
 }
 
-static product_entry *entry_of(kni_cuda_products *s, const kni_product *p, const product_key *key)
+static product_entry *entry_of(kni_cuda *c, kni_cuda_products *s, const kni_product *p,
+                               const product_key *key)
 {
     product_entry *set = s->entries[set_of(key)], *e = NULL;
     for (int i = 0; i < WAYS; i++)
@@ -311,9 +361,53 @@ static product_entry *entry_of(kni_cuda_products *s, const kni_product *p, const
     int result = make_desc(s, e);
     if (!result) result = set_addresses(s, e, p);
     if (!result) result = make_layouts(s, e);
-    if (!result) result = choose(s, e);
+    if (!result) result = choose(c, s, e);
     e->supported = !result;
     return e;
+}
+
+/* One call of a product. */
+typedef struct call {
+    kni_cuda *cuda;
+    const kni_product *product;
+    product_entry *entry;
+} call;
+
+static int multiply(void *self, int way)
+{
+    const call *a = self;
+    kni_cuda *c = a->cuda;
+    const kni_cuda_products *s = c->products;
+    const kni_product *p = a->product;
+    const product_entry *e = a->entry;
+    const kni_runtime_address at_d = address_of(&p->d, p->out_dtype),
+                              at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : at_d;
+    const float narrow[2] = {(float)p->alpha, (float)p->beta};
+    const double wide[2] = {p->alpha, p->beta};
+    const bool is_wide = p->dtype == KN_F64;
+    return s->api->matmul(s->handle, e->desc, is_wide ? (const void *)&wide[0] : &narrow[0],
+                          (const void *)(uintptr_t)address_of(&p->b, p->dtype), e->first,
+                          (const void *)(uintptr_t)address_of(&p->a, p->dtype), e->second,
+                          is_wide ? (const void *)&wide[1] : &narrow[1], (const void *)(uintptr_t)at_c, e->c,
+                          (void *)(uintptr_t)at_d, e->d, e->choices[way].bits,
+                          kni_cuda_record_workspace(c, s->workspace), e->choices[way].workspace,
+                          c->runtime.stream);
+}
+
+/* A product that adds to its own result cannot run several times over. */
+static void take_fastest(call *a)
+{
+    product_entry *e = a->entry;
+    const kni_product *p = a->product;
+    if (KNI_LIKELY(e->n_choices < 2) || a->cuda->runtime.recording) return;
+    if (p->beta != 0 && address_of(&p->c, p->out_dtype) == address_of(&p->d, p->out_dtype)) return;
+    const int fastest = kni_cuda_choice_time(a->cuda, e->n_choices, multiply, a, NULL);
+    if (fastest >= 0) {
+        const kni_cuda_choice choice = choice_of(a->cuda->products, &e->key);
+        put_first(e, fastest);
+        kni_cuda_choice_keep(a->cuda, &choice, fastest);
+    }
+    e->n_choices = 1;
 }
 
 kn_status kni_cuda_product(kni_driver *d, const kni_product *p)
@@ -324,21 +418,12 @@ kn_status kni_cuda_product(kni_driver *d, const kni_product *p)
     if (status || !p->m || !p->n || !p->batch) return status;
     kni_cuda_products *s = make_key(p, &key) ? products_of(c) : NULL;
     if (!s) return kni_hopper_gemm(c, p);
-    product_entry *e = entry_of(s, p, &key);
-    if (!e->supported) return kni_hopper_gemm(c, p);
-    kni_runtime_address at_d = address_of(&p->d, p->out_dtype),
-                        at_c = p->beta != 0 ? address_of(&p->c, p->out_dtype) : at_d;
-    if (set_addresses(s, e, p)) return KN_ERROR_UNSUPPORTED;
-    const float narrow[2] = {(float)p->alpha, (float)p->beta};
-    const double wide[2] = {p->alpha, p->beta};
-    bool is_wide = p->dtype == KN_F64;
+    call a = {c, p, entry_of(c, s, p, &key)};
+    if (!a.entry->supported) return kni_hopper_gemm(c, p);
+    if (set_addresses(s, a.entry, p)) return KN_ERROR_UNSUPPORTED;
+    take_fastest(&a);
     bool timed = kni_runtime_profile_begin(&c->runtime);
-    int result = s->api->matmul(s->handle, e->desc, is_wide ? (const void *)&wide[0] : &narrow[0],
-                                (const void *)(uintptr_t)address_of(&p->b, p->dtype), e->first,
-                                (const void *)(uintptr_t)address_of(&p->a, p->dtype), e->second,
-                                is_wide ? (const void *)&wide[1] : &narrow[1], (const void *)(uintptr_t)at_c,
-                                e->c, (void *)(uintptr_t)at_d, e->d, e->algorithm,
-                                kni_cuda_record_workspace(c, s->workspace), e->workspace, c->runtime.stream);
+    int result = multiply(&a, 0);
     if (timed) kni_runtime_profile_end(&c->runtime, "cublasLt");
     if (!result) return KN_OK;
     /* A fault of an earlier kernel shows up here as a bare failure; the driver knows more. */
@@ -347,7 +432,7 @@ kn_status kni_cuda_product(kni_driver *d, const kni_product *p)
                                      "a matrix product")))
         return status;
     if (result == KNI_LT_NOT_SUPPORTED) {
-        e->supported = false;
+        a.entry->supported = false;
         return KN_ERROR_UNSUPPORTED;
     }
     return kni_fail(KN_ERROR_INTERNAL, "%s: cuBLASLt failed in a product of %D x %D x %D (its error %d)",

@@ -438,6 +438,34 @@ static void build_queries(kni_attend *a)
     store_all(a, &dq, t.query, sums, a->s->key_chunks, kni_attend_factor(a, KNI_ATTEND_SCALE));
 }
 
+/* The gradient by the biased scores of a turned tile, [batch, heads, queries, keys]. */
+static void store_slopes(kni_attend *a, const tile *t, const kni_ir_id *scores)
+{
+    kni_ir_id queries = number(a, KNI_ATTEND_QUERY_COUNT), keys = number(a, KNI_ATTEND_KEY_COUNT);
+    for (int j = 0; j < B; j++) {
+        kni_ir_id column[B], query = query_of(a, t, 0, j), there = less(a, query, queries);
+        kni_ir_id line = mul(a, add(a, first_row(a), query), keys);
+        for (int i = 0; i < B; i++) column[i] = scores[i * B + j];
+        for (int i = 0; i < (a->s->slope_quads ? 1 : B); i++) {
+            kni_ir_id key = key_of(a, t, i, 0);
+            kni_ir_store_where(a->b, a->made[2], add(a, line, key),
+                               kni_ir_pack(a->b, column + i, a->s->slope_quads ? B : 1),
+                               kni_ir_and(a->b, there, less(a, key, keys)));
+        }
+    }
+}
+
+/* The queries before the tile's first key see nothing of it. */
+static void store_no_slopes(kni_attend *a, const tile *t)
+{
+    kni_ir_id zeros[CELLS];
+    tile before = *t;
+    for (int c = 0; c < CELLS; c++) zeros[c] = real(a, 0);
+    before.query = kni_ir_for(a->b, whole(a, 0), t->key, whole(a, a->s->side));
+    store_slopes(a, &before, zeros);
+    kni_ir_end(a->b);
+}
+
 static void build_keys(kni_attend *a)
 {
     slopes s;
@@ -450,11 +478,15 @@ static void build_keys(kni_attend *a)
     kni_ir_id first = mul(a, a->key_head, ratio);
     a->head = kni_ir_for(a->b, first, add(a, first, ratio), whole(a, 1));
     locate_queries(a);
+    if (a->s->slopes && a->s->causal) store_no_slopes(a, &t);
     t.query = kni_ir_for(a->b, a->s->causal ? t.key : whole(a, 0), number(a, KNI_ATTEND_QUERY_COUNT),
                          whole(a, a->s->side));
     load_rows(a, &t, false, logs);
     load_rows(a, &t, true, dots);
-    make_slopes(a, &t, logs, dots, false, &s);
+    make_slopes(a, &t, logs, dots, a->s->slopes != 0, &s);
+    if (a->s->slopes) store_slopes(a, &t, s.scores);
+    for (int c = 0; c < CELLS && a->s->slopes && a->s->capped; c++)
+        s.scores[c] = mul(a, s.scores[c], s.caps[c]);
     kni_attend_hold(a, s.weights);
     kni_attend_gather(a, &a->of_dy, t.query, dv, a->s->value_chunks);
     kni_attend_hold(a, s.scores);
@@ -579,7 +611,7 @@ int64_t kni_attend_shared(const kni_attend_signature *s)
 int kni_attend_buffers(const kni_attend_signature *s)
 {
     static const int plain[KNI_ATTEND_PASSES] = {4, 7, 7, 6};
-    return plain[s->pass] - s->summed + s->masked + s->biased +
+    return plain[s->pass] - s->summed + s->masked + s->biased + (s->slopes != 0) +
            (s->pass == KNI_ATTEND_FORWARD ? s->keeps : 0);
 }
 
@@ -610,6 +642,9 @@ static void declare_buffers(kni_attend *a)
         wide[n++] = a->made[1] = kni_ir_buffer(b, "dv", s->dtype, made);
     }
     for (uint32_t i = 0; i < n && s->quads && b->status == KN_OK; i++) b->ir->bindings[wide[i]].aligned = B;
+    if (!s->slopes) return;
+    a->made[2] = kni_ir_buffer(b, "slopes", s->slopes, made);
+    if (s->slope_quads && b->status == KN_OK) b->ir->bindings[a->made[2]].aligned = B;
 }
 
 static void declare_numbers(kni_attend *a)

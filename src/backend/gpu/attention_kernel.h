@@ -32,6 +32,9 @@ typedef struct kni_attend_signature {
     uint8_t
         summed; /* QUERIES: the dots are summed over the weights, since the result is rounded too much for them */
     uint8_t over[4]; /* BIAS: the axes of the scores that its gradient is summed over */
+    uint8_t
+        slopes; /* KEYS: the dtype in which the gradient by the biased scores is stored as well; 0: not stored */
+    uint8_t slope_quads; /* and four keys of it at once */
 } kni_attend_signature;
 
 /* Numbers of a launch in the order of the params: whole ones, then floats. Steps are those from batch to batch, head to head, row
@@ -65,10 +68,10 @@ enum {
 /* Buffers of a pass, in this order; those that it does not have are left out:
    FORWARD  q k v       mask bias      y rows
    QUERIES  q k v dy y  mask bias rows dq      (y not where `summed`)
-   KEYS     q k v dy    mask bias rows dk dv
+   KEYS     q k v dy    mask bias rows dk dv slopes
    BIAS     q k v dy    mask bias rows dbias
    rows, f32: the logarithms of all rows, and behind them their dots, which QUERIES writes. */
-enum { KNI_ATTEND_BUFFERS = 9 };
+enum { KNI_ATTEND_BUFFERS = 10 };
 int kni_attend_buffers(const kni_attend_signature *s);
 /* Bytes of shared memory, and invocations of a workgroup. */
 int64_t kni_attend_shared(const kni_attend_signature *s);

@@ -2,10 +2,15 @@
 #include "backend/gpu/attention_device.h"
 #include "backend/gpu/attention_kernel.h"
 #include "backend/gpu/gpu_recording.h"
+#include "backend/gpu/gpu_text.h"
 #include <stddef.h>
 #include <string.h>
 
-enum { FEW_QUERIES = 4, MANY_KEYS = 512 };
+enum {
+    FEW_QUERIES = 4,
+    MANY_KEYS = 512,
+    MOST_SLOPES = 1 << 26 /* elements of theirs before they are summed */
+};
 
 /* ---- what is taken */
 
@@ -74,6 +79,13 @@ static bool by_four(const kni_place *place, const int64_t *steps)
     return place->offset % 4 == 0 && steps[0] % 4 == 0 && steps[1] % 4 == 0 && steps[2] % 4 == 0;
 }
 
+static void set_side(kni_attend_signature *s, const kni_attention *p, int side)
+{
+    s->side = (uint8_t)side;
+    s->key_chunks = (uint8_t)pieces(p->size, side);
+    s->value_chunks = (uint8_t)pieces(p->value_size, side);
+}
+
 static kni_attend_signature sign(const kni_gpu *g, const kni_gpu_attention *a, int pass)
 {
     const kni_attention *p = &a->p;
@@ -89,8 +101,7 @@ static kni_attend_signature sign(const kni_gpu *g, const kni_gpu_attention *a, i
     const int64_t large = pieces(rows, KNI_ATTEND_SIDE) * matrices;
     if (rows <= KNI_ATTEND_SMALL || large < (int64_t)g->driver->processors || !fits(g, &s))
         s.side = KNI_ATTEND_SMALL;
-    s.key_chunks = (uint8_t)pieces(p->size, s.side);
-    s.value_chunks = (uint8_t)pieces(p->value_size, s.side);
+    set_side(&s, p, s.side);
     s.wide = needs_wide(a);
     s.quads = p->size % 4 == 0 && p->value_size % 4 == 0 && by_four(&p->q, p->q_steps) &&
               by_four(&p->k, p->k_steps) && by_four(&p->v, p->v_steps) &&
@@ -215,39 +226,127 @@ static void give_result(launch *l, const kn_record *r, int which)
     give(l, kni_gpu_block_of(y->storage), y->offset);
 }
 
-/* Workgroups of the gradient of the bias: one for each tile of its own elements. */
-static int64_t parts_of_bias(const kni_gpu_attention *a, kni_attend_signature *s)
+/* ---- the gradient of the bias */
+
+/* The axes of the scores that it is summed over. */
+static void find_over(const kni_gpu_attention *a, uint8_t over[4])
+{
+    const kni_type *t = &kni_out(a->record, 3)->type;
+    for (int i = 0; i < 4; i++) {
+        const int axis = i - (4 - t->rank);
+        over[i] = axis < 0 || t->dims[axis] == 1;
+    }
+}
+
+/* By a pass of its own, a workgroup for each tile of its elements. */
+static kn_status run_bias(kni_gpu *g, const kni_gpu_attention *a)
 {
     const kni_attention *p = &a->p;
     const int64_t counts[4] = {p->batch, p->heads, p->queries, p->keys};
-    const kni_type *t = &kni_out(a->record, 3)->type;
-    int64_t parts = 1;
-    for (int i = 0; i < 4; i++) {
-        const int axis = i - (4 - t->rank);
-        s->over[i] = axis < 0 || t->dims[axis] == 1;
-        if (!s->over[i]) parts *= i < 2 ? counts[i] : pieces(counts[i], s->side);
+    launch l = {.s = sign(g, a, KNI_ATTEND_BIAS)};
+    int64_t parts;
+    find_over(a, l.s.over);
+    for (;;) {
+        parts = 1;
+        for (int i = 0; i < 4; i++)
+            if (!l.s.over[i]) parts *= i < 2 ? counts[i] : pieces(counts[i], l.s.side);
+        if (l.s.side == KNI_ATTEND_SMALL || parts >= (int64_t)g->driver->processors) break;
+        set_side(&l.s, p, KNI_ATTEND_SMALL);
     }
-    return parts;
+    give_operands(&l, a);
+    give(&l, a->rows, 0);
+    give_result(&l, a->record, 3);
+    return run(g, a, &l, parts);
+}
+
+/* y [1 or batch, 1 or heads, each]: x [batch, heads, each] summed in order. */
+static const char sums_text[] =
+    "kernel sum_slopes(index item, in f32 x[], out T y[], index each, index batches, index heads,\n"
+    "                  index some_batches, index some_heads)\n"
+    "{\n"
+    "    index matrix = item / each, rest = item - matrix * each;\n"
+    "    index b = matrix / some_heads, h = matrix - b * some_heads;\n"
+    "    index b_end = some_batches == batches ? b + 1 : batches;\n"
+    "    index h_end = some_heads == heads ? h + 1 : heads;\n"
+    "    f32 total = 0;\n"
+    "    for (index i = b; i < b_end; i++)\n"
+    "        for (index k = h; k < h_end; k++) total += x[(i * heads + k) * each + rest];\n"
+    "    y[item] = total;\n"
+    "}\n";
+
+kn_status kni_gpu_attention_sum_slopes(kni_gpu *g, const kni_gpu_attention *a, kni_gpu_block *slopes)
+{
+    const kni_attention *p = &a->p;
+    kni_tensor *y = kni_out(a->record, 3);
+    static const kni_gpu_text text = {"attention", sums_text, sizeof sums_text - 1};
+    int cell = -1;
+    uint8_t over[4];
+    find_over(a, over);
+    const kni_gpu_call call = {.kernel = "sum_slopes",
+                               .element = KN_F32,
+                               .n_buffers = 2,
+                               .n_numbers = 5,
+                               .size = kni_count(&y->type),
+                               .storage = {KN_F32, y->type.dtype},
+                               .blocks = {slopes, kni_gpu_block_of(y->storage)},
+                               .offsets = {0, y->offset},
+                               .numbers = {p->queries * p->keys, p->batch, p->heads, over[0] ? 1 : p->batch,
+                                           over[1] ? 1 : p->heads}};
+    return kni_gpu_launch_text(g, &text, a->record, &cell, &call);
+}
+
+/* Whether the gradient of the bias has all queries and keys, and its terms fit into memory for a while. */
+bool kni_gpu_attention_shows(const kni_gpu_attention *a, bool *sums)
+{
+    const kni_attention *p = &a->p;
+    uint8_t over[4];
+    if (!a->wants_bias) return false;
+    find_over(a, over);
+    *sums = (over[0] && p->batch > 1) || (over[1] && p->heads > 1);
+    if ((over[2] && p->queries > 1) || (over[3] && p->keys > 1)) return false;
+    return !*sums || p->batch * p->heads <= MOST_SLOPES / (p->queries * p->keys);
+}
+
+/* ---- gradients */
+
+/* With the keys' pass making the slopes, which are the gradient of the bias or its terms. */
+static kn_status run_keys(kni_gpu *g, const kni_gpu_attention *a, bool *made_bias)
+{
+    const kni_attention *p = &a->p;
+    const uint32_t buffers = g->driver->caps.max_buffers;
+    launch l = {.s = sign(g, a, KNI_ATTEND_KEYS)};
+    kni_gpu_block *slopes = NULL;
+    bool sums = false;
+    *made_bias =
+        kni_gpu_attention_shows(a, &sums) && (!buffers || (uint32_t)kni_attend_buffers(&l.s) < buffers);
+    if (*made_bias && sums) {
+        slopes = kni_gpu_take(g, (size_t)(p->batch * p->heads * p->queries * p->keys) * sizeof(float));
+        if (!slopes) return kni_latest_code();
+    }
+    const kni_tensor *y = kni_out(a->record, 3);
+    if (*made_bias) l.s.slopes = (uint8_t)(sums ? KN_F32 : p->dtype);
+    l.s.slope_quads = *made_bias && p->keys % 4 == 0 && (sums || y->offset % 4 == 0);
+    give_operands(&l, a);
+    give(&l, a->rows, 0);
+    give_result(&l, a->record, 1);
+    give_result(&l, a->record, 2);
+    if (slopes) give(&l, slopes, 0);
+    if (*made_bias && !sums) give_result(&l, a->record, 3);
+    kn_status s = run(g, a, &l, pieces(p->keys, l.s.side) * p->batch * p->key_heads);
+    if (!s && slopes) s = kni_gpu_attention_sum_slopes(g, a, slopes);
+    if (slopes) kni_gpu_give(slopes);
+    return s;
 }
 
 kn_status kni_gpu_attend_tiled_grad(kni_gpu *g, const kni_gpu_attention *a)
 {
     const kni_attention *p = &a->p;
-    launch queries = {.s = sign(g, a, KNI_ATTEND_QUERIES)}, keys = {.s = sign(g, a, KNI_ATTEND_KEYS)};
+    launch queries = {.s = sign(g, a, KNI_ATTEND_QUERIES)};
+    bool made_bias = false;
     give_operands(&queries, a);
     give(&queries, a->rows, 0);
     give_result(&queries, a->record, 0);
     kn_status s = run(g, a, &queries, pieces(p->queries, queries.s.side) * p->batch * p->heads);
-    give_operands(&keys, a);
-    give(&keys, a->rows, 0);
-    give_result(&keys, a->record, 1);
-    give_result(&keys, a->record, 2);
-    if (!s) s = run(g, a, &keys, pieces(p->keys, keys.s.side) * p->batch * p->key_heads);
-    if (s || !a->wants_bias) return s;
-    launch bias = {.s = sign(g, a, KNI_ATTEND_BIAS)};
-    const int64_t parts = parts_of_bias(a, &bias.s);
-    give_operands(&bias, a);
-    give(&bias, a->rows, 0);
-    give_result(&bias, a->record, 3);
-    return run(g, a, &bias, parts);
+    if (!s) s = run_keys(g, a, &made_bias);
+    return s || !a->wants_bias || made_bias ? s : run_bias(g, a);
 }

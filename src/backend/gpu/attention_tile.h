@@ -21,7 +21,7 @@ typedef struct kni_attend {
     const kni_attend_signature *s;
     const kni_sched_target *target;
     int index;                                          /* dtype of positions */
-    uint32_t q, k, v, dy, y, mask, bias, rows, made[2]; /* bindings */
+    uint32_t q, k, v, dy, y, mask, bias, rows, made[3]; /* bindings */
     uint32_t wholes[KNI_ATTEND_WHOLES], reals[KNI_ATTEND_REALS];
     uint32_t stage, held; /* shared: a tile of an operand, or two of half as many terms; a tile of weights */
     kni_ir_id local, down, across; /* this invocation: its number, its block in a tile */

@@ -35,9 +35,18 @@ kni_ir_id kni_direct_join(kni_direct *d, kni_ir_id high, kni_ir_id size, kni_ir_
     return kni_direct_word(d, "add", kni_direct_word(d, "mul", high, size), low);
 }
 
+/* Nothing is negative: division without signs is much quicker. */
+static kni_ir_id divide(kni_direct *d, kni_ir_id value, kni_ir_id size)
+{
+    kni_ir_builder *b = d->tiled.b;
+    const int as = d->tiled.index == KN_I32 ? KN_U32 : KN_U64;
+    return kni_ir_cast(b, kni_ir_word(b, "div", kni_ir_cast(b, value, as), kni_ir_cast(b, size, as)),
+                       d->tiled.index);
+}
+
 kni_ir_id kni_direct_split(kni_direct *d, kni_ir_id value, kni_ir_id size, kni_ir_id *high)
 {
-    *high = kni_direct_word(d, "div", value, size);
+    *high = divide(d, value, size);
     return kni_direct_word(d, "sub", value, kni_direct_word(d, "mul", *high, size));
 }
 
@@ -114,7 +123,7 @@ kni_ir_id kni_direct_source(kni_direct *d, int axis, kni_ir_id at, kni_ir_id tap
     if (axis < KNI_CONV_AXES - s->axes) return zero;
     if (s->what == KNI_CONV_TRANSPOSED) {
         kni_ir_id from = kni_direct_word(d, "sub", kni_direct_word(d, "add", at, padding), moved);
-        i = s->stride[axis] > 1 ? kni_direct_word(d, "div", from, stride) : from;
+        i = s->stride[axis] > 1 ? divide(d, from, stride) : from; /* what is negative is not inside */
         *inside = both(d, *inside, kni_direct_word(d, "ge", from, zero));
         if (s->stride[axis] > 1)
             *inside = both(d, *inside, kni_direct_word(d, "eq", kni_direct_word(d, "mul", i, stride), from));

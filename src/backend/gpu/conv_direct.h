@@ -14,7 +14,8 @@ enum {
     KNI_DIRECT_OUTS = 4,      /* and its most outputs */
     KNI_DIRECT_ROW_TAPS = 11, /* the most that are unrolled along the rows */
     KNI_DIRECT_TAPS = 64,     /* the most sums that one invocation has for the gradient of the weight */
-    KNI_DIRECT_LANES = 8      /* that add up the sums of one tap in a workgroup */
+    KNI_DIRECT_LANES = 4,     /* channels that lie last and are read at once */
+    KNI_DIRECT_SUMS = 16 /* the most taps of each that one invocation has for the gradient of the weight */
 };
 
 /* What a text depends on. One invocation makes `run` positions of `outs` outputs of a group. They lie below each other where
@@ -22,12 +23,16 @@ enum {
    apart along the last axis. */
 typedef struct kni_direct_signature {
     char kind;
-    uint8_t what, dtype, axes, has_bias, wide, leaves_out, one_channel, one_block, down, run, outs, workgroup,
-        parted;
+    uint8_t what, dtype, axes, has_bias, wide, leaves_out, one_channel, one_block, down, run, outs, parted;
+    uint8_t uneven;         /* some positions of the last invocation along the rows are not there */
     uint8_t x_last, y_last; /* channels last: neighbours in the workgroup are those of one position */
     uint8_t
         phase; /* of a transposed one that goes down: the padding of the rows by their stride, what is left */
     uint8_t dilation; /* of the rows, where it goes down */
+    /* In lanes: so many vectors of channels beside each other in a workgroup, and the columns of taps of one invocation for the
+       gradient of the weight; else 0. */
+    uint8_t across, columns;
+    uint16_t workgroup;
     uint8_t kernel[KNI_CONV_AXES], stride[KNI_CONV_AXES];
 } kni_direct_signature;
 
@@ -50,6 +55,9 @@ enum { KNI_DIRECT_X_SIZE, KNI_DIRECT_Y_SIZE, KNI_DIRECT_PADDING, KNI_DIRECT_DILA
 /* The makers of a launch: results and gradients by the operand, and gradients of the weight. */
 kni_ir *kni_direct_build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
 kni_ir *kni_direct_build_weight(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
+/* The same in lanes, where channels lie last and each is a group (conv_lanes.c). */
+kni_ir *kni_lanes_build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
+kni_ir *kni_lanes_build_weight(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
 
 /* ---- what the two have in common (conv_direct.c) */
 typedef struct kni_direct {

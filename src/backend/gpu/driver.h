@@ -61,6 +61,15 @@ typedef struct kni_attention {
        1 along the keys; not every driver's kernels take one. */
     kni_place bias;
     int64_t bias_steps[4];
+    /* By kernels of the driver's own alone (`own_attention`), which also take: a mask of bytes that hides where it is 0, with steps as
+       those of the bias, whose keys need not be dense here; dropout by the key of the generator at `draws` (8 bytes; memory NULL: none),
+       whose weights below the threshold go and others are multiplied by `kept`; and of the gradient `slopes`, f32 [batch, heads,
+       queries, keys], the gradient by the scores with their bias. A query without keys gives 0 and a logarithm of 0. */
+    bool own;
+    kni_place mask, draws, slopes;
+    int64_t mask_steps[4];
+    uint32_t threshold;
+    float kept;
     /* the gradient only; out is then an operand */
     kni_place dy, dq, dk, dv;
     int64_t dy_steps[3];
@@ -85,6 +94,23 @@ typedef struct kni_convolution {
        neighbours: the driver says here whether they were, and the caller makes those that are not finite again. */
     bool *transformed;
 } kni_convolution;
+
+/* Stacked recurrent layers over sequences of one length (kn_recurrent_layers): x [steps, batch, ins], y [steps, batch, directions
+   hidden], states [layers directions, batch, hidden], all contiguous and of one dtype; the weights are one vector, of each layer's
+   and direction's matrices by x and by h, then of all their biases by x and by h, with the gates of kn/nn/recurrent.h in its order. */
+enum { KNI_RECURRENCE_RNN, KNI_RECURRENCE_GRU, KNI_RECURRENCE_LSTM };
+typedef struct kni_recurrence {
+    int dtype, cell, layers, directions;
+    bool biased, tf32;
+    bool gradient;
+    bool training; /* forward: fills `reserve` for the gradient */
+    int64_t steps, batch, ins, hidden;
+    kni_place x, weights, h, c;  /* h and c: memory NULL where they are zeros */
+    kni_place y, last_h, last_c; /* results, but for y in the gradient; last_c: of lstm alone */
+    kni_place reserve;           /* bytes; the gradient reads it */
+    /* the gradient only; dlast_h and dlast_c: memory NULL where they are zeros */
+    kni_place dy, dlast_h, dlast_c, dx, dweights, dh, dc;
+} kni_recurrence;
 
 struct kni_driver {
     const char *name; /* "cuda:0" */
@@ -147,8 +173,14 @@ struct kni_driver {
     /* Optional, likewise. */
     kn_status (*attention)(kni_driver *d, const kni_attention *p);
     kn_status (*attention_grad)(kni_driver *d, const kni_attention *p);
+    bool own_attention; /* by kernels of its own, too */
 
     kn_status (*convolution)(kni_driver *d, const kni_convolution *p);
+
+    /* Optional, together, likewise. recurrence_reserve: the bytes of `reserve`, below 0 where it has no such layers; places are not
+       looked at. */
+    kn_status (*recurrence)(kni_driver *d, const kni_recurrence *p);
+    int64_t (*recurrence_reserve)(kni_driver *d, const kni_recurrence *p);
 
     /* Optional: the table of the backend around it (kn/backend.h). */
     const kn_want *wants;

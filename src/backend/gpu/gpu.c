@@ -234,6 +234,7 @@ static kn_status limits(kn_backend *b, kn_limits *l)
     l->max_records = 64;
     l->max_inputs = 32;
     l->max_outputs = 16;
+    l->early_records = 96;
     l->takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE |
                KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS | KNI_TAKES_REPEATS |
                KNI_TAKES_SEVERAL | KNI_TAKES_MAPS;

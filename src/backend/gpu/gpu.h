@@ -245,6 +245,13 @@ kn_status kni_gpu_gather(kni_gpu *g, kni_tensor *x, kni_gpu_block **block);
 kn_status kni_gpu_copy_strided(kni_gpu *g, kni_tensor *x, kni_gpu_block *to);
 /* The same into a part of the block that begins at element `start` and goes by `places` along the axes of x. */
 kn_status kni_gpu_place(kni_gpu *g, kni_tensor *x, kni_gpu_block *to, int64_t start, const int64_t *places);
+/* The same of several tensors into parts that do not overlap, by as few launches as will do. places NULL: the part is row-major. */
+typedef struct kni_gpu_part {
+    kni_tensor *x;
+    int64_t start;
+    const int64_t *places;
+} kni_gpu_part;
+kn_status kni_gpu_place_all(kni_gpu *g, const kni_gpu_part *parts, int n, kni_gpu_block *to);
 
 /* Brings the record's results into the order that they were promised in; nothing where they lie so. */
 kn_status kni_gpu_arrange(kni_gpu *g, const kn_record *r);

@@ -105,17 +105,18 @@ static void describe(kni_gpu_product_launch *l, const kni_conv_signature *s, con
 /* Cuts the terms of a gradient by the weight where its tiles do not fill the device: how many parts. */
 static int64_t cut(kni_gpu *g, run *a, kni_conv_signature *s)
 {
-    enum { LEAST = 256 /* terms of a part, which fill a tile's pipeline */ };
+    enum { LEAST = 256 /* terms of a part, which fill a tile's pipeline */, BUSY = 2 };
     int64_t *n = a->numbers;
     const int compute = kni_tiled_compute(s->dtype);
     const int64_t results = n[KNI_CONV_GROUPS] * n[KNI_CONV_M] * n[KNI_CONV_N];
     int64_t parts = 1;
-    if (s->what == KNI_CONV_WEIGHT) parts = kni_gpu_choose_parts(g, 1, n[KNI_CONV_TERMS], LEAST, results);
+    if (s->what == KNI_CONV_WEIGHT)
+        parts = kni_gpu_choose_parts(g, BUSY, 1, n[KNI_CONV_TERMS], LEAST, results);
     /* The tiles are chosen for the most parts, then the number of parts for these tiles. */
     s->shape = kni_tiled_choose(g->driver, compute, n[KNI_CONV_M], n[KNI_CONV_N], n[KNI_CONV_TERMS] / parts,
                                 n[KNI_CONV_GROUPS] * parts);
     const int64_t tiles = kni_tiled_tiles(&s->shape, n[KNI_CONV_M], n[KNI_CONV_N]) * n[KNI_CONV_GROUPS];
-    if (parts > 1) parts = kni_gpu_choose_parts(g, tiles, n[KNI_CONV_TERMS], LEAST, results);
+    if (parts > 1) parts = kni_gpu_choose_parts(g, BUSY, tiles, n[KNI_CONV_TERMS], LEAST, results);
     if (parts == 1) return 1;
     const int64_t step = (int64_t)s->shape.depth * s->shape.slices,
                   steps = (n[KNI_CONV_TERMS] + step - 1) / step;
@@ -131,7 +132,7 @@ static kn_status by_kernel(kni_gpu *g, run *a, kni_conv_signature s)
     const int64_t *n = a->numbers;
     if (a->direct) {
         kn_status status = kni_gpu_run_conv_direct(g, &a->shape, s.wide, s.leaves_out, s.has_bias, &a->l);
-        if (status != KN_ERROR_UNSUPPORTED || a->shape.x_last || a->shape.y_last) return status;
+        if (status != KN_ERROR_UNSUPPORTED || a->shape.x_last) return status;
     }
     const int64_t parts = cut(g, a, &s), results = n[KNI_CONV_GROUPS] * n[KNI_CONV_M] * n[KNI_CONV_N];
     describe(&a->l, &s, a, kni_tiled_tiles(&s.shape, n[KNI_CONV_M], n[KNI_CONV_N]), n[KNI_CONV_BATCHES]);
@@ -153,7 +154,7 @@ static kni_conv_signature begin(const kn_record *r, int what, run *a)
 
 static kn_status give_operands(kni_gpu *g, const kn_record *r, run *a)
 {
-    kn_status status = give(g, a, kni_in(r, 1), false);
+    kn_status status = give(g, a, kni_in(r, 1), a->shape.what == KNI_CONV_WEIGHT && a->shape.y_last);
     if (status == KN_OK) status = give(g, a, kni_in(r, 0), a->shape.x_last);
     if (status == KN_OK && r->n_in > 2 && kni_in(r, 2)) status = give(g, a, kni_in(r, 2), false);
     return status;
@@ -225,13 +226,24 @@ static kn_status by_library(kni_gpu *g, const kn_record *r, const kni_gpu_way *w
     return kni_gpu_run_conv_library(g, r, way->tail, what);
 }
 
-/* Whether tiles are needed; they, and what follows a convolution, have row-major images. */
+uint32_t kni_gpu_conv_tail_lanes(const kni_gpu *g, const kn_record *r, int what)
+{
+    kni_conv_shape c;
+    kni_gpu_conv_measure(r, what, &c);
+    return what != KNI_CONV_WEIGHT && c.y_last && kni_gpu_conv_wants_direct(g, &c) &&
+                   kni_gpu_conv_takes_lanes(g, &c)
+               ? KNI_TILED_BLOCK
+               : 1;
+}
+
+/* Whether tiles are needed; they read row-major images, and every kernel writes results as they are to lie. */
 static void choose(const kni_gpu *g, const kn_record *r, int what, run *a)
 {
     kni_gpu_conv_measure(r, what, &a->shape);
     a->direct = kni_gpu_conv_wants_direct(g, &a->shape);
-    a->shape.x_last &= a->direct;
-    a->shape.y_last &= a->direct && !a->l.tail;
+    const bool last = a->direct && (what != KNI_CONV_WEIGHT || kni_gpu_conv_takes_lanes(g, &a->shape));
+    a->shape.x_last &= last;
+    if (what == KNI_CONV_WEIGHT) a->shape.y_last &= last;
 }
 
 static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way, int what)
@@ -241,12 +253,13 @@ static kn_status convolve(kni_gpu *g, const kn_record *r, const kni_gpu_way *way
     run a;
     memset(&a, 0, sizeof a);
     a.l.tail = way->tail;
-    const kni_conv_signature s = begin(r, what, &a);
+    kni_conv_signature s = begin(r, what, &a);
     choose(g, r, what, &a);
+    s.y_last = a.shape.y_last && what != KNI_CONV_WEIGHT;
     status = give_operands(g, r, &a);
     if (status == KN_OK && !way->tail) {
         kni_tensor *y = kni_out(r, 0);
-        status = a.shape.y_last ? kni_gpu_allocate_promised(g, y) : kni_gpu_allocate(g, y);
+        status = s.y_last ? kni_gpu_allocate_promised(g, y) : kni_gpu_allocate(g, y);
         if (status == KN_OK) give_result(&a, r);
     }
     if (status == KN_OK) status = by_kernel(g, &a, s);

@@ -11,6 +11,14 @@ static void three(int64_t *to, const int64_t *from, int axes, int64_t fill)
         to[i] = i < KNI_CONV_AXES - axes ? fill : from[i - (KNI_CONV_AXES - axes)];
 }
 
+static bool lies_last(const kni_tensor *x)
+{
+    return !kni_gpu_contiguous(x) &&
+           kni_lies_in_order(KNI_ORDER_CHANNELS, x->type.rank, x->type.dims, x->strides);
+}
+
+static bool is_aligned(const kni_tensor *x) { return x->offset % KNI_DIRECT_LANES == 0; }
+
 void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *c)
 {
     const kni_conv_attributes *at = r->attributes;
@@ -24,9 +32,10 @@ void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *c)
     c->groups = at->groups;
     c->channels = x->dims[1] / at->groups;
     c->outs = y->dims[1] / at->groups;
-    c->x_last = what != KNI_CONV_WEIGHT && !kni_gpu_contiguous(kni_in(r, 0)) &&
-                kni_lies_in_order(KNI_ORDER_CHANNELS, x->rank, x->dims, kni_in(r, 0)->strides);
-    c->y_last = what != KNI_CONV_WEIGHT && kni_out(r, 0)->order == KNI_ORDER_CHANNELS;
+    c->x_last = lies_last(kni_in(r, 0));
+    c->y_last =
+        what == KNI_CONV_WEIGHT ? lies_last(kni_in(r, 1)) : kni_out(r, 0)->order == KNI_ORDER_CHANNELS;
+    c->aligned = is_aligned(kni_in(r, 0)) && (what != KNI_CONV_WEIGHT || is_aligned(kni_in(r, 1)));
     three(c->x_size, x->dims + 2, c->axes, 1);
     three(c->kernel, w->dims + 2, c->axes, 1);
     three(c->y_size, y->dims + 2, c->axes, 1);
@@ -71,12 +80,7 @@ bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *c)
 bool kni_gpu_conv_direct_first(const kni_gpu *g, const kn_record *r, int what)
 {
     kni_conv_shape c;
-    const kni_tensor *x = kni_in(r, 0);
     if (g->convolutions == KNI_CONV_BY_LIBRARY) return false;
-    /* A library reads channels that lie last in place; ours would have to move them there and back. */
-    if (g->convolutions == KNI_CONV_BY_ANY && kni_gpu_conv_suits_library(g, r, what) &&
-        kni_order_of(x->type.rank, x->type.dims, x->strides) == KNI_ORDER_CHANNELS)
-        return false;
     kni_gpu_conv_measure(r, what, &c);
     return c.channels == 1 && c.outs <= FEW && kni_gpu_conv_wants_direct(g, &c);
 }
@@ -106,6 +110,39 @@ static bool goes_down(const kni_conv_shape *c)
            (c->what != KNI_CONV_TRANSPOSED || c->stride[ROW] <= KNI_DIRECT_RUN);
 }
 
+/* Vectors of channels beside each other in a workgroup: so many that each block of them is full. 0: none fit. */
+static int64_t choose_across(const kni_gpu *g, const kni_conv_shape *c)
+{
+    enum { MOST = 32, SHARED = 40 << 10 /* bytes for weights */ };
+    const int64_t vectors = c->groups / KNI_DIRECT_LANES, taps = kni_count_dims(KNI_CONV_AXES, c->kernel);
+    const int64_t room = g->driver->caps.shared_bytes ? g->driver->caps.shared_bytes : SHARED;
+    const int64_t each = taps * KNI_DIRECT_LANES * (int64_t)sizeof(float);
+    int64_t n = vectors < MOST ? vectors : MOST;
+    while (n && (vectors % n || (n + 1) * each > (room < SHARED ? room : SHARED))) n--;
+    return n;
+}
+
+static int64_t lanes_workgroup(const kni_gpu *g, const kni_conv_shape *c)
+{
+    const int64_t most = g->driver->caps.max_workgroup,
+                  wanted = c->what == KNI_CONV_WEIGHT ? KNI_DIRECT_WORKGROUP : 2 * KNI_DIRECT_WORKGROUP;
+    return most && most < wanted ? most : wanted;
+}
+
+bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *c)
+{
+    if (!c->x_last || (c->what == KNI_CONV_WEIGHT && !c->y_last) || !c->aligned) return false;
+    if (c->axes != 2 || c->channels != 1 || c->outs != 1 || c->groups % KNI_DIRECT_LANES || !goes_down(c))
+        return false;
+    if (c->dtype != KN_F32 && !kni_is_half(c->dtype)) return false;
+    const uint32_t room = g->driver->caps.shared_bytes;
+    const int64_t meeting =
+        lanes_workgroup(g, c) * KNI_DIRECT_SUMS * KNI_DIRECT_LANES * (int64_t)sizeof(float);
+    if (c->what == KNI_CONV_WEIGHT && room && meeting > room) return false;
+    const int64_t across = choose_across(g, c);
+    return across > 0 && across <= lanes_workgroup(g, c);
+}
+
 static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 static kni_direct_signature sign(const kni_gpu *g, const kni_conv_shape *c, bool wide, bool leaves_out,
@@ -126,8 +163,15 @@ static kni_direct_signature sign(const kni_gpu *g, const kni_conv_shape *c, bool
     s.down = goes_down(c);
     s.outs = (uint8_t)choose_outs(c);
     s.one_block = s.outs == c->outs;
+    if (kni_gpu_conv_takes_lanes(g, c)) {
+        s.kind = 'l';
+        s.across = (uint8_t)choose_across(g, c);
+        s.columns = (uint8_t)(KNI_DIRECT_SUMS / c->kernel[ROW]);
+        if (s.columns > c->kernel[COLUMN]) s.columns = (uint8_t)c->kernel[COLUMN];
+    }
     const int axis = s.down ? ROW : COLUMN;
-    const int64_t lines = count_positions(c) / c->y_size[axis] * c->groups * (c->outs / s.outs);
+    const int64_t lines = count_positions(c) / c->y_size[axis] * c->groups * (c->outs / s.outs) /
+                          (s.across ? KNI_DIRECT_LANES : 1);
     const int64_t busy = (int64_t)g->driver->processors * 2 * KNI_DIRECT_WORKGROUP;
     int64_t run = choose_run(c->y_size[axis], s.outs > 2 ? KNI_DIRECT_RUN / 2 : KNI_DIRECT_RUN, lines, busy);
     if (s.down && c->what == KNI_CONV_TRANSPOSED) {
@@ -137,13 +181,15 @@ static kni_direct_signature sign(const kni_gpu *g, const kni_conv_shape *c, bool
         s.phase = (uint8_t)((c->padding[ROW] % stride + stride) % stride);
     }
     s.run = (uint8_t)run;
+    s.uneven = c->y_size[axis] % run != 0;
     if (s.down) s.dilation = (uint8_t)c->dilation[ROW];
     for (int i = 0; i < KNI_CONV_AXES; i++) {
         s.kernel[i] = (uint8_t)c->kernel[i];
         s.stride[i] = (uint8_t)c->stride[i];
     }
     const uint32_t most = g->driver->caps.max_workgroup;
-    s.workgroup = most && most < KNI_DIRECT_WORKGROUP ? (uint8_t)most : KNI_DIRECT_WORKGROUP;
+    s.workgroup = most && most < KNI_DIRECT_WORKGROUP ? (uint16_t)most : KNI_DIRECT_WORKGROUP;
+    if (s.across) s.workgroup = (uint16_t)(lanes_workgroup(g, c) / s.across * s.across);
     return s;
 }
 
@@ -155,7 +201,8 @@ static void number(const kni_direct_signature *s, const kni_conv_shape *c, kni_g
     n[KNI_DIRECT_GROUPS] = c->groups;
     n[KNI_DIRECT_CHANNELS] = c->channels;
     n[KNI_DIRECT_GROUP_OUTS] = c->outs;
-    n[KNI_DIRECT_BLOCKS] = c->outs / s->outs;
+    n[KNI_DIRECT_BLOCKS] =
+        s->across ? c->groups / ((int64_t)s->across * KNI_DIRECT_LANES) : c->outs / s->outs;
     n[KNI_DIRECT_LINES] = s->down ? pieces(c->y_size[ROW], s->run) : c->y_size[ROW];
     n[KNI_DIRECT_COLUMNS] = s->down ? c->y_size[COLUMN] : pieces(c->y_size[COLUMN], s->run);
     n[KNI_DIRECT_ITEMS] = n[KNI_DIRECT_COLUMNS] * n[KNI_DIRECT_LINES] * c->y_size[0] * c->images;
@@ -165,23 +212,32 @@ static void number(const kni_direct_signature *s, const kni_conv_shape *c, kni_g
         memcpy(n + l->n_numbers, arrays[i], KNI_CONV_AXES * sizeof *n);
 }
 
-/* Gradients of the weight: a workgroup for each group, block of outputs, channel and part of the items. */
+/* Gradients of the weight: a workgroup for each group, block of outputs, channel and part of the items; in lanes for each block of
+   channels, piece of the taps' columns and part. */
 static kn_status run_weight(kni_gpu *g, const kni_conv_shape *c, kni_direct_signature s,
                             kni_gpu_product_launch *l)
 {
-    enum { LEAST = 2 /* items of an invocation */ };
+    enum {
+        LEAST = 2 /* items of an invocation */,
+        BUSY = 8 /* workgroups of a processor, to hide latency */
+    };
     int64_t *n = l->numbers;
+    int64_t at_once = s.workgroup, busy = BUSY;
     const int64_t results = c->groups * c->outs * c->channels * kni_count_dims(KNI_CONV_AXES, c->kernel);
     l->tiles = c->groups * n[KNI_DIRECT_BLOCKS] * c->channels;
-    int64_t parts =
-        kni_gpu_choose_parts(g, l->tiles, n[KNI_DIRECT_ITEMS], (int64_t)s.workgroup * LEAST, results);
+    if (s.across) {
+        l->tiles = n[KNI_DIRECT_BLOCKS] * pieces(c->kernel[COLUMN], s.columns);
+        at_once /= s.across;
+        busy *= 2; /* for the most parts; few blocks of channels have many items each */
+    }
+    int64_t parts = kni_gpu_choose_parts(g, busy, l->tiles, n[KNI_DIRECT_ITEMS], at_once * LEAST, results);
     n[KNI_DIRECT_PART] = pieces(n[KNI_DIRECT_ITEMS], parts);
     n[KNI_DIRECT_RESULTS] = results;
     if (n[KNI_DIRECT_PART]) parts = pieces(n[KNI_DIRECT_ITEMS], n[KNI_DIRECT_PART]);
     s.parted = parts > 1;
     l->key = &s;
     l->key_bytes = sizeof s;
-    l->build = kni_direct_build_weight;
+    l->build = s.across ? kni_lanes_build_weight : kni_direct_build_weight;
     l->batches = parts;
     return kni_gpu_launch_parts(g, c->dtype, parts, results, l);
 }
@@ -193,12 +249,17 @@ kn_status kni_gpu_run_conv_direct(kni_gpu *g, const kni_conv_shape *c, bool wide
     const kni_direct_signature s = sign(g, c, wide, leaves_out, biased);
     number(&s, c, l);
     if (c->what == KNI_CONV_WEIGHT) return run_weight(g, c, s, l);
-    l->numbers[KNI_DIRECT_ITEMS] *= c->groups * l->numbers[KNI_DIRECT_BLOCKS];
+    const int64_t items = l->numbers[KNI_DIRECT_ITEMS];
+    if (!s.across) l->numbers[KNI_DIRECT_ITEMS] *= c->groups * l->numbers[KNI_DIRECT_BLOCKS];
     if (!l->numbers[KNI_DIRECT_ITEMS]) return KN_OK;
     l->key = &s;
     l->key_bytes = sizeof s;
     l->build = kni_direct_build;
     l->tiles = pieces(l->numbers[KNI_DIRECT_ITEMS], s.workgroup);
+    if (s.across) {
+        l->build = kni_lanes_build;
+        l->tiles = pieces(items, s.workgroup / s.across) * l->numbers[KNI_DIRECT_BLOCKS];
+    }
     l->batches = 1;
     return kni_gpu_launch_product(g, l);
 }

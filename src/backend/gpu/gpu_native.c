@@ -11,6 +11,9 @@ static const struct {
     {&kni_op_attention_grad, kni_gpu_run_attention_grad},
     {&kni_op_dropout_attention, kni_gpu_run_attention},
     {&kni_op_dropout_attention_grad, kni_gpu_run_attention_grad},
+    {&kni_op_rope, kni_gpu_run_rope},
+    {&kni_op_recurrent_layers, kni_gpu_run_layers},
+    {&kni_op_recurrent_layers_grad, kni_gpu_run_layers_grad},
     {&kni_op_update_slice, kni_gpu_run_update_slice},
     {&kni_op_update_at, kni_gpu_run_update_at},
     {&kni_op_attention_at, kni_gpu_run_attention_at},
@@ -60,7 +63,7 @@ kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)
 kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why)
 {
     const char *unused;
-    const kni_gpu *g = kni_gpu_of(b);
+    kni_gpu *g = kni_gpu_of(b);
     if (!why) why = &unused;
     *why = "";
     if (dtype == KN_F64 && !g->driver->caps.f64) {
@@ -69,6 +72,8 @@ kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, con
     }
     if (row->view || row->body) return KN_SUPPORT_NATIVE;
     if (kni_gpu_product_of(row)) return KN_SUPPORT_NATIVE;
+    const bool layers = row == &kni_op_recurrent_layers || row == &kni_op_recurrent_layers_grad;
+    if (layers && !kni_gpu_has_layers(g, dtype)) return KN_SUPPORT_LOWERED;
     for (int i = 0; i < KNI_COUNT(entries); i++)
         if (entries[i].row == row) return KN_SUPPORT_NATIVE;
     if (row->lower) return KN_SUPPORT_LOWERED;

@@ -34,14 +34,17 @@ kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r)
 {
     kni_tensor *y = kni_out(r, 0);
     int axis = (int)((const kni_axis_attributes *)r->attributes)->axis;
+    kni_gpu_part parts[16];
     int64_t start = 0;
     for (int i = 0; i < r->n_in; i++)
         if (kni_in(r, i)->type.dtype != y->type.dtype) return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_gpu_allocate_promised(g, y);
-    for (int i = 0; i < r->n_in && s == KN_OK; i++) {
-        kni_tensor *x = kni_in(r, i);
-        s = kni_gpu_place(g, x, kni_gpu_block_of(y->storage), start, y->strides);
-        start += x->type.dims[axis] * y->strides[axis];
+    for (int i = 0, n = 0; i < r->n_in && s == KN_OK; i++) {
+        parts[n++] = (kni_gpu_part){kni_in(r, i), start, y->strides};
+        start += kni_in(r, i)->type.dims[axis] * y->strides[axis];
+        if (n < KNI_COUNT(parts) && i < r->n_in - 1) continue;
+        s = kni_gpu_place_all(g, parts, n, kni_gpu_block_of(y->storage));
+        n = 0;
     }
     if (s == KN_OK) kni_gpu_finish(g, r, -1);
     return s;

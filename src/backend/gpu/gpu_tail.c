@@ -1,7 +1,7 @@
 /* Groups of a product and what follows it: by the driver's library with an epilogue, by a kernel of ours that computes it
    where it stores, or as a product and an elementwise kernel. */
+#include "backend/gpu/gpu_conv.h"
 #include "backend/gpu/group_memo.h"
-#include "backend/gpu/product.h"
 #include "sched/sched_tail.h"
 #include <string.h>
 
@@ -132,7 +132,8 @@ static kn_status by_kernel(run *a)
     kni_gpu_block *made[KNI_SCHED_MAX_BUFFERS];
     int n_made = 0;
     if (!sched) return kni_fail(KN_ERROR_MEMORY, "no memory to lay out a kernel");
-    kn_status s = ready ? KN_OK : kni_sched_tail(&a->tail.records, a->tail.given, &target, sched);
+    kn_status s =
+        ready ? KN_OK : kni_sched_tail(&a->tail.records, a->tail.given, a->tail.lanes, &target, sched);
     if (s == KN_OK && memo && !ready) ready = kni_gpu_memo_keep(memo, sched, NULL);
     if (ready) sched = memo->sched;
     a->tail.laid_out = &sched->kernels[0];
@@ -187,6 +188,7 @@ kn_status kni_gpu_product_group(kni_gpu *g, const kni_group *group)
     if (!product || head->n_out != 1) return KN_ERROR_UNSUPPORTED;
     run a = {.gpu = g, .group = group, .head = head, .multiply = product->run};
     a.tail.given = head->ids[0];
+    a.tail.lanes = product->sizes ? 1 : kni_gpu_conv_tail_lanes(g, head, product->what);
     a.tail.records = *group;
     a.tail.records.kind = KNI_GROUP_POINTWISE;
     a.tail.records.records++;

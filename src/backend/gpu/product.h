@@ -12,6 +12,7 @@ typedef struct kni_gpu_tail {
     int epilogue;
     kni_tensor *bias, *added, *aux; /* NULL: none */
     kni_tensor *result;             /* has memory */
+    uint32_t lanes;                 /* the most neighbours that a kernel of ours hands over at once */
     /* Where a kernel of ours does it: as it was laid out, and memory in the order of its buffers. */
     const kni_sched_kernel *laid_out;
     kni_gpu_block *blocks[KNI_SCHED_MAX_BUFFERS];
@@ -79,6 +80,10 @@ bool kni_gpu_find_epilogue(const kni_group *group, kni_gpu_tail *tail);
 kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
 kn_status kni_gpu_run_linear(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
 kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r);
+/* Stacked recurrent layers by the driver's library (gpu_recurrent.c), and whether it has any for the dtype. */
+kn_status kni_gpu_run_layers(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_layers_grad(kni_gpu *g, const kn_record *r);
+bool kni_gpu_has_layers(kni_gpu *g, kn_dtype dtype);
 kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_conv(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
 kn_status kni_gpu_run_conv_transpose(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);
@@ -107,6 +112,8 @@ kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);
 /* At positions and for lengths that lie on the device (gpu_at.c). */
 kn_status kni_gpu_run_update_at(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_attention_at(kni_gpu *g, const kn_record *r);
+/* The rotary embedding, where quads of x can be read as they lie (gpu_rope.c). */
+kn_status kni_gpu_run_rope(kni_gpu *g, const kn_record *r);
 /* Rows of a table that indices name, taken, added to and updated (gpu_rows.c). */
 kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_embedding_grad(kni_gpu *g, const kn_record *r);

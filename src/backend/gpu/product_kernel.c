@@ -166,9 +166,24 @@ static kni_ir_id rounded(kni_tiled *t, kni_ir_id value)
 void kni_tiled_put(kni_tiled *t, kni_ir_id place, kni_ir_id value, kni_ir_id inside)
 {
     if (t->tail)
-        kni_tail_element(t->tail, place, rounded(t, value), inside);
+        value = rounded(t, value), kni_tail_elements(t->tail, place, &value, inside);
     else
         kni_ir_store_where(t->b, t->y, place, value, inside);
+}
+
+void kni_tiled_put_vector(kni_tiled *t, kni_ir_id place, kni_ir_id vector, int lanes, kni_ir_id inside)
+{
+    kni_ir_id values[KNI_TILED_BLOCK];
+    if (!t->tail) {
+        kni_ir_store_where(t->b, t->y, place, vector, inside);
+        return;
+    }
+    const int step = (int)kni_tail_lanes(t->tail);
+    for (int i = 0; i < lanes; i += step) {
+        for (int k = 0; k < step; k++) values[k] = rounded(t, kni_ir_lane(t->b, vector, i + k));
+        kni_tail_elements(t->tail, kni_ir_word(t->b, "add", place, kni_ir_whole(t->b, t->index, i)), values,
+                          inside);
+    }
 }
 
 static void put(kni_tiled *t, const sums *s, kni_ir_id row, kni_ir_id column, kni_ir_id value)
@@ -312,7 +327,7 @@ bool kni_tiled_results(kni_tiled *t, int dtype, const kni_gpu_tail *tail, const 
 {
     kni_ir_builder *b = t->b;
     if (tail) {
-        t->tail = kni_tail_begin(&tail->records, tail->given, target, b);
+        t->tail = kni_tail_begin(&tail->records, tail->given, tail->lanes, target, b);
         if (!t->tail) {
             b->status = kni_latest_code();
             kni_ir_free(kni_ir_finish(b));

@@ -63,6 +63,8 @@ void kni_tiled_build(kni_tiled *t);
 kni_ir_id kni_tiled_sum_again(kni_tiled *t, kni_ir_id row, kni_ir_id column, kni_ir_id batch);
 /* Stores a result at its place, or hands it to the tail, where `inside` holds. */
 void kni_tiled_put(kni_tiled *t, kni_ir_id place, kni_ir_id value, kni_ir_id inside);
+/* The same of up to KNI_TILED_BLOCK neighbours; the tail takes no more at once. */
+void kni_tiled_put_vector(kni_tiled *t, kni_ir_id place, kni_ir_id vector, int lanes, kni_ir_id inside);
 /* The kernel, simplified; NULL after a failure. */
 kni_ir *kni_tiled_finish(kni_tiled *t);
 /* A param as a position. */

@@ -102,6 +102,87 @@ def add(g, op, given=(), attrs=None, steps=3, batch=2, ins=3, hidden=4, big=(9, 
           expect=lambda *x: run(op, attrs, *x))
 
 
+CELLS = {0: torch.rnn_tanh, 1: torch.gru, 2: torch.lstm}
+
+
+def stack_sizes(attrs, ins):
+    """The shapes of each layer's and direction's weight_ih, weight_hh, then of their bias_ih and bias_hh."""
+    hidden, directions = attrs["hidden"], attrs["directions"]
+    rows = (1, 3, 4)[attrs["cell"]] * hidden
+    matrices, biases = [], []
+    for i in range(attrs["layers"] * directions):
+        matrices += [(rows, ins if i < directions else hidden * directions), (rows, hidden)]
+        biases += [(rows,), (rows,)] if attrs["biased"] else []
+    return matrices + biases
+
+
+def stack(attrs, x, weights, h=None, c=None):
+    parts, at = [], 0
+    for shape in stack_sizes(attrs, x.shape[2]):
+        size = 1
+        for n in shape:
+            size *= n
+        parts.append(weights[at:at + size].reshape(shape))
+        at += size
+    all, biased = attrs["layers"] * attrs["directions"], attrs["biased"]
+    flat = []
+    for i in range(all):
+        flat += parts[2 * i:2 * i + 2] + (parts[2 * (all + i):2 * (all + i) + 2] if biased else [])
+    zeros = torch.zeros(all, x.shape[1], attrs["hidden"], dtype=x.dtype)
+    h = zeros if h is None else h
+    states = (h, zeros if c is None else c) if attrs["cell"] == 2 else h
+    made = CELLS[attrs["cell"]](x, states, flat, bool(biased), attrs["layers"], 0.0, False, attrs["directions"] == 2, False)
+    return made if attrs["cell"] == 2 else made + (torch.zeros(0, dtype=x.dtype),)
+
+
+def stack_grad(attrs, x, weights, y, dy, h=None, c=None, dh=None, dc=None):
+    all = attrs["layers"] * attrs["directions"]
+    zeros = torch.zeros(all, x.shape[1], attrs["hidden"], dtype=x.dtype)
+    lstm = attrs["cell"] == 2
+    inputs = [x, weights, zeros if h is None else h] + ([zeros if c is None else c] if lstm else [])
+    inputs = [t.detach().clone().requires_grad_(True) for t in inputs]
+    with torch.enable_grad():
+        made = stack(attrs, *inputs)
+        slopes = [dy, zeros if dh is None else dh] + ([zeros if dc is None else dc] if lstm else [])
+        grads = torch.autograd.grad(made[:len(slopes)], inputs, slopes)
+    return tuple(grads) if lstm else tuple(grads) + (torch.zeros(0, dtype=x.dtype),)
+
+
+def stack_operands(g, attrs, steps, batch, ins, states, low=0.6):
+    count = 0
+    for shape in stack_sizes(attrs, ins):
+        size = 1
+        for n in shape:
+            size *= n
+        count += size
+    state = (attrs["layers"] * attrs["directions"], batch, attrs["hidden"])
+    first = [g.values(steps, batch, ins), g.values(count, low=-low, high=low)]
+    given = [g.values(*state, low=-low, high=low) if states else g.none()]
+    return first, given + [g.values(*state, low=-low, high=low) if states and attrs["cell"] == 2 else g.none()]
+
+
+def stack_cases(g):
+    for cell in range(3):
+        for layers, directions, biased, states in [(1, 1, 1, 0), (2, 1, 0, 1), (2, 2, 1, 1)]:
+            attrs = {"cell": cell, "layers": layers, "directions": directions, "hidden": 4, "biased": biased}
+            first, given = stack_operands(g, attrs, 3, 2, 3, states)
+            g.add("recurrent_layers", first + given, attrs=attrs, dtypes=FLOATS, grad=True, large=False,
+                  expect=lambda *x, a=attrs: stack(a, *x))
+            _, slopes = stack_operands(g, attrs, 3, 2, 3, states)
+            y, dy = g.values(3, 2, 4 * directions), g.values(3, 2, 4 * directions)
+            g.add("recurrent_layers_grad", first + [y, dy] + given + slopes, attrs=attrs, dtypes=FLOATS, large=False,
+                  expect=lambda *x, a=attrs: stack_grad(a, *x))
+    attrs = {"cell": 1, "layers": 1, "directions": 1, "hidden": 4, "biased": 1}
+    x, weights, c = g.values(3, 2, 3), g.values(108), g.values(1, 2, 4)
+    for changed, text in [({"cell": 3}, "cell is 3"), ({"layers": 65}, "there are 65 layers"), ({"directions": 3}, "3 directions"),
+                          ({"hidden": 0}, "the hidden size is 0")]:
+        g.error("recurrent_layers", [x, weights, g.none(), g.none()], attrs={**attrs, **changed}, text=text)
+    g.error("recurrent_layers", [x, g.values(107), g.none(), g.none()], attrs=attrs, status="shape", text="must be [108]")
+    g.error("recurrent_layers", [x, weights, g.none(), c], attrs=attrs, text="only lstm")
+    g.error("recurrent_layers", [g.values(0, 2, 3), weights, g.none(), g.none()], attrs=attrs, status="shape", text="no steps")
+    g.error("recurrent_layers_grad", [x, weights, c, c], attrs=attrs, status="shape", text="y must be [3, 2, 4]")
+
+
 def kind_cases(g):
     """Every activation once, where the derivative exists at what comes in."""
     for kind in range(1, 12):
@@ -144,3 +225,4 @@ def cases(g):
     add(g, "gru", ["bias", "lengths", "h"], {"linear_before_reset": 1, "direction": 2}, batch=3)
     add(g, "gru", ["h"], {"linear_before_reset": 1})
     kind_cases(g)
+    stack_cases(g)
