@@ -83,6 +83,13 @@ static bool begin(subject *t, bool library)
                               .addresses = true,
                               .quick = true,
                               .library = library};
+    if (getenv("PAPER_TELL")) {
+        static const kn_want halves = {KN_WANT_ANY, 16, 1u << KN_BF16 | 1u << KN_F16};
+        paper_do.ahead = true;
+        paper_do.wants = &halves;
+        paper_do.n_wants = 1;
+        paper_now = (paper_counts){0};
+    }
     paper_register();
     t->device = kn_device_open("autodiff(fusion(paper))");
     kn_device_use(t->device);
@@ -180,6 +187,17 @@ static void says_why_not(void)
 int main(void)
 {
     enum { MODELS = 20 };
+    if (getenv("PAPER_TELL")) {
+        for (int i = 0; i < MODELS; i++) {
+            subject t = {.model = bench_model_at(i), .half = true};
+            CHECK(begin(&t, true));
+            printf("FIRST %s %lld %lld %lld\n", t.model->name, (long long)paper_now.compiles, (long long)paper_now.ahead, (long long)paper_now.foreseen);
+            CHECK(step(&t) == KN_OK);
+            printf("STEP %s: compiles %lld ahead %lld foreseen %lld\n", t.model->name, (long long)paper_now.compiles, (long long)paper_now.ahead, (long long)paper_now.foreseen);
+            end(&t);
+        }
+        return 0;
+    }
     for (int i = 0; i < MODELS; i++) {
         const char *name = bench_model_at(i)->name;
         if (!check_part(i, 4)) continue;
