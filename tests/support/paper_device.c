@@ -1,7 +1,6 @@
 /* What paper_device.h says: work is noted or done at once, memory is the heap. */
 #include "support/paper_device.h"
 #include "core/error.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,7 +251,6 @@ static kni_module *compile(kni_driver *d, const char *text, size_t bytes, const 
 {
     paper_now.compiles++;
     paper_now.foreseen += was_foreseen(mix(2166136261u, text, bytes));
-    if (getenv("PAPER_TELL")) printf("%s %s\n", was_foreseen(mix(2166136261u, text, bytes)) ? "ahead" : "MISSED", entry);
     d->loaded += paper_do.on_disk;
     if (paper_do.refuses) {
         (void)kni_fail(KN_ERROR_INTERNAL, "paper: %s does not compile: line 1: nonsense", entry);

@@ -36,7 +36,7 @@ typedef struct paper_orders {
     bool ahead;                    /* it takes texts to compile ahead: before it is opened */
     const kn_want *wants;          /* of results with channels last: before it is opened */
     int32_t n_wants;
-    uint32_t shared_bytes;         /* of a workgroup, 0: as usual; before it is opened */
+    uint32_t shared_bytes; /* of a workgroup, 0: as usual; before it is opened */
 } paper_orders;
 
 extern paper_counts paper_now;

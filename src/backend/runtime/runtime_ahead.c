@@ -102,8 +102,7 @@ static job *next_job(const kni_runtime_ahead *a)
 static void make(const kni_runtime_ahead *a, job *j)
 {
     atomic_fetch_add(&at_work, 1);
-    if (!atomic_load(&program_ends) &&
-        !kni_disk_cache_get(a->kind, j->key, j->key_bytes, &j->image.kept))
+    if (!atomic_load(&program_ends) && !kni_disk_cache_get(a->kind, j->key, j->key_bytes, &j->image.kept))
         j->image.data = kni_runtime_compile_silently(&a->options, j->key + j->text, &j->image.bytes);
     atomic_fetch_sub(&at_work, 1);
 }
