@@ -203,8 +203,11 @@ def kiln_server(o, sides, kind, **settings):
 
 
 def all_modes(o, model):
-    lasts = ("", "_last") if model["name"] in IMAGE_MODELS else ("",)
-    return [m + last for m in (o.modes.split(",") if o.modes else MODES) for last in lasts]
+    """Those that are asked for, else every one; what is no image has no channels to put last."""
+    modes = o.modes.split(",") if o.modes else [m + last for m in MODES for last in ("", "_last")]
+    if model["name"] not in IMAGE_MODELS:
+        modes = [m.removesuffix("_last") for m in modes]
+    return list(dict.fromkeys(modes))
 
 
 def started(o, make):
@@ -399,7 +402,7 @@ def main():
     p.add_argument("--models", help="names with commas")
     p.add_argument("--family", choices=("vision", "language", "other"))
     p.add_argument("--rows", help="kinds of rows with commas")
-    p.add_argument("--modes", help="modes of PyTorch to search, with commas: eager, compile, graphs")
+    p.add_argument("--modes", help="modes of PyTorch to search, with commas: eager, compile, graphs, each also with _last")
     p.add_argument("--batch", type=int, help="instead of each model's")
     p.add_argument("--threads", type=int, help="of both sides, on cpu")
     p.add_argument("--steps", type=int, default=10)

@@ -44,5 +44,8 @@ static inline bool kni_recurrent_is_back(const kni_recurrent_attributes *a, int6
 }
 
 kn_status kni_recurrent_lower(kni_lowering *l);
+/* Whether the device has recurrent_layers for the record, and the record as those (sequence_cells_stack.c). */
+bool kni_recurrent_stacks(const kni_lowering *l, const kni_recurrent_sizes *z);
+kn_status kni_recurrent_stack(kni_lowering *l, const kni_recurrent_sizes *z);
 
 #endif

@@ -178,6 +178,7 @@ kn_status kni_recurrent_lower(kni_lowering *given)
     for (int i = 0; i < 3; i++) types[i] = kni_peek(given->in[i]) ? &kni_peek(given->in[i])->type : NULL;
     if (!types[0] || !types[1] || !types[2]) return KN_ERROR_HANDLE;
     lowering l = {.a = given->attributes, .z = kni_recurrent_sizes_of(given->row, types)};
+    if (kni_recurrent_stacks(given, &l.z)) return kni_recurrent_stack(given, &l.z);
     kn_tensor live = KN_NONE, ys[2], last[2][2];
     if (given->n_in > KNI_RECURRENT_LENGTHS && given->in[KNI_RECURRENT_LENGTHS].bits)
         live = live_steps(&l.z, given->in[KNI_RECURRENT_LENGTHS]);

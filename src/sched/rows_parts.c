@@ -103,8 +103,7 @@ static void take_some(kni_rows_emit *s, const kni_ir_id *parts, uint32_t some, v
         for (uint32_t l = 0; l < kni_rows_separate(s->w); l++) {
             kni_rows_total sum = now(s, t, i, l);
             for (uint32_t k = 0; k < some; k++)
-                sum = kni_rows_join(s, node_of(s, t, i), sum,
-                                    (kni_rows_total){values[i][k][l], at[i][k][l]});
+                sum = kni_rows_join(s, node_of(s, t, i), sum, (kni_rows_total){values[i][k][l], at[i][k][l]});
             kni_ir_set(s->b, t->value[i][l], sum.value);
             if (t->at[i][l]) kni_ir_set(s->b, t->at[i][l], sum.at);
         }

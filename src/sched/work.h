@@ -141,7 +141,7 @@ typedef struct kni_work_buffer {
 typedef struct kni_work_output {
     uint16_t node, access;
     uint8_t level, stage;
-    uint16_t reread; /* the node whose value a later kernel loads from it instead of computing it again; 0: none */
+    uint16_t reread;       /* the node whose value the last kernel loads from it; 0: none */
     uint16_t count_number; /* of rows, where it has fewer than others */
     int64_t count;
 } kni_work_output;

@@ -357,12 +357,11 @@ static void add_output(kni_work *w, uint32_t id)
     uint16_t access = kni_work_access_add(w, frame, buffer, strides);
     if (w->failed) return;
     /* A result whose value is the same everywhere is still written everywhere. */
-    w->outputs[w->n_outputs++] =
-        (kni_work_output){.node = n,
-                          .access = access,
-                          .level = w->frames[frame].level,
-                          .stage = w->nodes[n].stage,
-                          .count = kni_count(t)};
+    w->outputs[w->n_outputs++] = (kni_work_output){.node = n,
+                                                   .access = access,
+                                                   .level = w->frames[frame].level,
+                                                   .stage = w->nodes[n].stage,
+                                                   .count = kni_count(t)};
 }
 
 void kni_work_record_outputs(kni_work *w, int record)

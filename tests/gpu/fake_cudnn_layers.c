@@ -25,7 +25,7 @@ long fake_layers_runs(bool of_gradients) { return of_gradients ? gradients : for
 
 typedef struct object {
     int kind, dtype, sizes[3], steps[3];
-    int cell, biased, directions, ins, hidden, layers, math;
+    int cell, biased, directions, ins, hidden, layers, algorithm;
 } object;
 enum { TENSOR = 1, DROPOUT, LAYERS, DATA };
 
@@ -87,6 +87,8 @@ int cudnnSetRNNDescriptor_v8(void *layers, int algorithm, int cell, int biases, 
     if (o->kind != LAYERS || !dropout || !fits || algorithm < 0 || algorithm > 3 || cell < TANH || cell > GRU)
         return BAD;
     if (dtype == 9 && getenv("FAKE_CUDNN_NO_BF16")) return UNSUPPORTED;
+    if (algorithm == 3 && cell == GRU) return UNSUPPORTED;
+    o->algorithm = algorithm;
     o->dtype = dtype, o->cell = cell, o->biased = biases == 2, o->directions = directions + 1;
     o->ins = ins, o->hidden = hidden, o->layers = count;
     return biases == 0 || biases == 2 ? 0 : BAD;
@@ -395,6 +397,7 @@ int cudnnRNNForward(void *handle, void *layers, int mode, const int32_t *lengths
         .o = *o, .x = *(object *)x_data, .lengths = lengths, .in = x, .h = h, .c = c, .weights = weights};
     k.y = y, k.last_h = last_h, k.last_c = last_c;
     k.reserve = mode ? reserve : malloc(4 * reserve_of(o, x_data));
+    if (o->algorithm == 1 && o->cell == TANH) return UNSUPPORTED;
     forwards++;
     return give(&k, run_forward);
 }

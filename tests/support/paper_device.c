@@ -327,6 +327,35 @@ static kn_status attention_grad(kni_driver *d, const kni_attention *p)
                         .to = 6});
 }
 
+/* ---- recurrent layers, which also leave what the gradient reads */
+
+static int64_t recurrence_reserve(kni_driver *d, const kni_recurrence *p)
+{
+    (void)d, (void)p;
+    return paper_do.no_layers ? -1 : 64;
+}
+
+static kn_status recurrence(kni_driver *d, const kni_recurrence *p)
+{
+    (void)d;
+    work w = {.kind = LIBRARY};
+    const bool g = p->gradient;
+    void *reads[] = {p->x.memory,  p->weights.memory,      p->h.memory,
+                     p->c.memory,  g ? p->y.memory : NULL, g ? p->reserve.memory : NULL,
+                     p->dy.memory, p->dlast_h.memory,      p->dlast_c.memory};
+    void *writes[] = {
+        g ? NULL : p->y.memory, g ? NULL : p->reserve.memory, p->last_h.memory, p->last_c.memory,
+        p->dx.memory,           p->dweights.memory,           p->dh.memory,     p->dc.memory};
+    if (paper_do.no_layers) return KN_ERROR_UNSUPPORTED;
+    paper_now.layers[g ? 2 : p->training]++;
+    for (int i = 0; i < KNI_COUNT(reads); i++)
+        if (reads[i]) w.buffers[w.n_buffers++] = reads[i];
+    w.to = w.n_buffers;
+    for (int i = 0; i < KNI_COUNT(writes); i++)
+        if (writes[i]) w.buffers[w.n_buffers++] = writes[i];
+    return give(&w);
+}
+
 /* ---- recordings */
 
 static bool told(bool *order)
@@ -435,6 +464,8 @@ static kni_driver *open_driver(int32_t number)
                       .attention_grad = attention_grad,
                       .product = paper_do.library ? product : NULL,
                       .convolution = paper_do.library ? convolution : NULL,
+                      .recurrence = paper_do.layers ? recurrence : NULL,
+                      .recurrence_reserve = paper_do.layers ? recurrence_reserve : NULL,
                       .close = close_paper};
     d->wants = paper_do.wants;
     d->n_wants = paper_do.n_wants;

@@ -14,7 +14,8 @@ typedef struct paper_counts {
     int64_t compiles, opened;
     int64_t ahead, foreseen; /* texts handed over to be compiled ahead; kernels that were compiled then */
     int64_t products,
-        epilogues; /* products and convolutions of its library, and those with more than a bias */
+        epilogues;     /* products and convolutions of its library, and those with more than a bias */
+    int64_t layers[3]; /* calls of its library for recurrent layers: inference, training, gradients */
 } paper_counts;
 
 typedef struct paper_orders {
@@ -29,6 +30,8 @@ typedef struct paper_orders {
     bool fills;     /* results are written to their ends, not only where they begin */
     bool addresses; /* memory has parts: to be set before it is opened */
     bool library;   /* it multiplies and convolves by itself, and is a larger device: before it is opened */
+    bool layers;    /* its library has recurrent layers: before it is opened */
+    bool no_layers; /* but takes none */
     bool no_library, no_epilogues; /* its library takes nothing, or nothing but a bias */
     bool short_end, short_replay;  /* there is memory for them only once others gave theirs back */
     int64_t short_launch;          /* the launch from now on, counted from 1, that fails for want of memory */

@@ -271,6 +271,27 @@ static void refuses(void)
     end(&l);
 }
 
+/* What an algorithm does not have, when it is described or when it runs, the standard one has. */
+static void chooses_algorithms(void)
+{
+    static layers l;
+    setenv("KN_CUDNN_RNN", "small", 1);
+    if (!find_layers() || !begin(&l, KNI_RECURRENCE_GRU, 1, 1, true)) return;
+    place(&l);
+    take_reserve(&l);
+    compute(&l);
+    const long asked = fake_calls("cudnnSetRNNDescriptor_v8");
+    CHECK(asked == 2 && run_both(&l) && made(&l, Y) && made(&l, DWEIGHTS));
+    end(&l);
+    setenv("KN_CUDNN_RNN", "persistent", 1);
+    if (!begin(&l, KNI_RECURRENCE_RNN, 1, 1, true)) return;
+    place(&l);
+    take_reserve(&l);
+    compute(&l);
+    CHECK(run(&l, false) == KN_ERROR_UNSUPPORTED && run_both(&l) && made(&l, Y) && made(&l, DWEIGHTS));
+    end(&l);
+}
+
 /* Every call fails once: that is told or refused, later calls work, and nothing is left. */
 static void survives(void)
 {
@@ -321,6 +342,7 @@ int main(void)
     situation(computes_from_pieces, ALL);
     situation(records, ALL);
     situation(refuses, ALL);
+    situation(chooses_algorithms, ALL);
     situation(survives, ALL);
     remove_fake();
     return check_report();

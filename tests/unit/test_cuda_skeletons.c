@@ -7,6 +7,7 @@
 #include "backend/cuda/cuda_driver.h"
 #include "support/nvrtc.h"
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static char folder[64] = "build_fake_driver_XXXXXX";
@@ -56,7 +57,10 @@ static bool product(kni_driver *d, int dtype, int out, int64_t n, bool ta, bool 
     return good;
 }
 
-static bool attention(kni_driver *d, int dtype, int64_t size, bool causal)
+/* What is asked for beside q, k and v. */
+enum { MASK = 1, BIAS = 2, DROPOUT = 4, SLOPES = 8, WHOLE = 16 /* the mask has all queries */ };
+
+static bool attention(kni_driver *d, int dtype, int64_t size, bool causal, int with)
 {
     void *m = d->allocate(d, 256);
     kni_place at = {m, 0};
@@ -80,6 +84,13 @@ static bool attention(kni_driver *d, int dtype, int64_t size, bool causal)
                        .dq = at,
                        .dk = at,
                        .dv = at};
+    const int64_t all[4] = {2 * rows * rows, rows * rows, rows, 1};
+    p.own = with != 0;
+    if (with & MASK) p.mask = at, p.mask_steps[0] = rows, p.mask_steps[3] = 1;
+    if (with & WHOLE) memcpy(p.mask_steps, all, sizeof all);
+    if (with & BIAS) p.bias = at, memcpy(p.bias_steps, all, sizeof all);
+    if (with & DROPOUT) p.draws = at, p.threshold = 1u << 30, p.kept = 4.0f / 3;
+    if (with & SLOPES) p.slopes = at;
     int64_t *steps[] = {p.q_steps, p.k_steps, p.v_steps, p.dy_steps};
     for (int i = 0; i < 4; i++) steps[i][0] = 2 * rows * size, steps[i][1] = rows * size, steps[i][2] = size;
     bool good = d->attention(d, &p) == KN_OK && d->attention_grad(d, &p) == KN_OK;
@@ -136,8 +147,11 @@ int main(void)
         CHECK(product(d, KN_F16, KN_F32, 2048, true, true, KNI_EPILOGUE_BIAS | KNI_EPILOGUE_GELU, 1));
         CHECK(product(d, KN_BF16, KN_BF16, 200, true, false, KNI_EPILOGUE_BIAS | KNI_EPILOGUE_RELU, 0));
         CHECK(product(d, KN_BF16, KN_BF16, 200, false, false, KNI_EPILOGUE_GELU_GRAD, 0));
-        CHECK(attention(d, KN_BF16, 128, true));
-        CHECK(attention(d, KN_F16, 64, false));
+        CHECK(attention(d, KN_BF16, 128, true, 0));
+        CHECK(attention(d, KN_F16, 64, false, 0));
+        CHECK(attention(d, KN_BF16, 64, false, MASK | DROPOUT));
+        CHECK(attention(d, KN_F16, 64, true, BIAS | SLOPES));
+        CHECK(attention(d, KN_BF16, 128, true, MASK | WHOLE | BIAS | DROPOUT | SLOPES));
         d->close(d);
         sorting();
     }

@@ -1,5 +1,6 @@
 /* kn_recurrent_layers: the values and gradients of the layers of kn/nn.h, which go step by step, for each cell, both ways, several
    layers, with and without biases and states; its gradient in halves; misuse. */
+#include "ops/sequence_cells.h"
 #include "support/check.h"
 #include <kn/nn.h>
 
@@ -125,6 +126,46 @@ static void test_halves(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* lstm, gru and rnn of ONNX as stacked layers have the values that they have as steps. */
+static void test_stacks(void)
+{
+    static const struct {
+        const kn_op *row;
+        int cell, gates;
+    } cells[] = {{&kni_op_rnn, KNI_RECURRENT_RNN, 1},
+                 {&kni_op_gru, KNI_RECURRENT_GRU, 3},
+                 {&kni_op_lstm, KNI_RECURRENT_LSTM, 4}};
+    for (int i = 0; i < 9; i++) {
+        kn_scope scope = kn_scope_begin();
+        const int which = i % 3, direction = i / 3, n = direction == 2 ? 2 : 1,
+                  rows = cells[which].gates * HIDDEN;
+        const bool lstm = which == KNI_RECURRENT_LSTM;
+        kn_tensor in[KNI_RECURRENT_OPERANDS] = {draw(KN_SHAPE(STEPS, BATCH, INS)),
+                                                draw(KN_SHAPE(n, rows, INS)),
+                                                draw(KN_SHAPE(n, rows, HIDDEN)),
+                                                draw(KN_SHAPE(n, 2 * rows)),
+                                                KN_NONE,
+                                                draw(KN_SHAPE(n, BATCH, HIDDEN))};
+        if (lstm) in[KNI_RECURRENT_C] = draw(KN_SHAPE(n, BATCH, HIDDEN));
+        kni_recurrent_attributes a = {.direction = direction, .linear_before_reset = 1};
+        const kni_recurrent_sizes z = {
+            cells[which].cell, cells[which].gates, which + 1, STEPS, BATCH, INS, HIDDEN, n};
+        kn_tensor want[3] = {KN_NONE}, got[3] = {KN_NONE};
+        kn_recurrent_args args = {
+            .bias = in[KNI_RECURRENT_BIAS], .h = in[KNI_RECURRENT_H], .c = in[KNI_RECURRENT_C]};
+        args.direction = (kn_direction)direction, args.linear_before_reset = true;
+        kn_recurrent_result r = (which == 0   ? kn_rnn
+                                 : which == 1 ? kn_gru
+                                              : kn_lstm)(in[0], in[1], in[2], &args);
+        want[0] = kn_keep(r.y), want[1] = kn_keep(r.h), want[2] = lstm ? kn_keep(r.c) : KN_NONE;
+        kni_lowering l = {cells[which].row, &a, in, lstm ? 8 : 6, got, lstm ? 3 : 2};
+        CHECK(kni_recurrent_stack(&l, &z) == KN_OK);
+        for (int k = 0; k < l.n_out; k++) CHECK(near(kn_keep(got[k]), want[k]));
+        CHECK(!kni_recurrent_stacks(&l, &z)); /* the CPU has no library for them */
+        kn_scope_end(scope, KN_NONE);
+    }
+}
+
 static void test_misuse(void)
 {
     kn_scope scope = kn_scope_begin();
@@ -151,6 +192,7 @@ int main(void)
     kn_device_use(kn_device_open("autodiff(cpu)"));
     test_cells();
     test_halves();
+    test_stacks();
     test_misuse();
     return check_report();
 }

@@ -219,7 +219,7 @@ static kn_backend *leaf_open(const char *argument, kn_backend *const *inner, int
 }
 
 /* Runs what is held as one group that gives the tensors; they must all be alive. */
-static kn_status leaf_release(int kind, const kn_tensor *results, int n)
+static inline kn_status leaf_release(int kind, const kn_tensor *results, int n)
 {
     uint32_t outputs[LEAF_RECORDS], inputs[LEAF_RECORDS * 4];
     kni_group g = {.kind = (uint8_t)kind,

@@ -8,6 +8,7 @@ static const double log2_of_e = 1.4426950408889634;
 
 typedef struct attention_key {
     uint8_t dtype, size, causal, lse;
+    kni_hopper_holes holes;
 } attention_key;
 
 /* As the text declares them. */
@@ -24,8 +25,10 @@ static kn_status write_attention(kni_buffer *text, const void *given)
     kni_buffer_format(text,
                       "#define INFINITY_VALUE __int_as_float(0x7f800000)\n"
                       "enum { SIZE = %d, CAUSAL = %d, LSE = %d };\n"
-                      "static inline u32 pack(float low, float high) { return pack_%s(low, high); }\n",
-                      key.size, key.causal, key.lse, kn_dtype_name(key.dtype));
+                      "static inline u32 pack(float low, float high) { return pack_%s(low, high); }\n"
+                      "static inline float from_element(unsigned short bits) { return from_%s(bits); }\n",
+                      key.size, key.causal, key.lse, kn_dtype_name(key.dtype), kn_dtype_name(key.dtype));
+    kni_hopper_add_terms(text, &key.holes);
     kni_hopper_add_product(text, &(kni_hopper_product){.name = "score", .dtype = key.dtype, .columns = KEYS});
     kni_hopper_add_product(text, &(kni_hopper_product){.name = "gather",
                                                        .dtype = key.dtype,
@@ -42,7 +45,9 @@ bool kni_hopper_takes(const kni_cuda *c, const kni_attention *p)
     bool sizes = p->size == p->value_size && (p->size == 64 || p->size == 128) && p->keys > 0;
     bool counts = p->queries < most && p->keys < most && p->key_heads > 0 && p->heads % p->key_heads == 0 &&
                   p->heads < 1 << 20 && p->batch < 1 << 20 && p->heads * p->batch < 1 << 24;
-    return c->major == 9 && c->minor == 0 && !p->bias.memory && kni_is_half(p->dtype) && sizes && counts &&
+    bool plain = !p->mask.memory && !p->bias.memory && !p->draws.memory && !p->slopes.memory;
+    if (p->draws.memory && p->keys % 4) return false;
+    return c->runtime.driver.own_attention && (plain || p->own) && kni_is_half(p->dtype) && sizes && counts &&
            p->scale > 0;
 }
 
@@ -75,7 +80,7 @@ kn_status kni_hopper_attention(kni_cuda *c, const kni_attention *p)
         !kni_hopper_rows(c, p, &p->k, p->k_steps, p->keys, p->key_heads, KEYS, &k) ||
         !kni_hopper_rows(c, p, &p->v, p->v_steps, p->keys, p->key_heads, KEYS, &v))
         return KN_ERROR_UNSUPPORTED;
-    attention_key key = {(uint8_t)p->dtype, (uint8_t)p->size, p->causal, lse != 0};
+    attention_key key = {(uint8_t)p->dtype, (uint8_t)p->size, p->causal, lse != 0, kni_hopper_holes_of(p)};
     int64_t tiles = (p->queries + QUERIES - 1) / QUERIES, total = tiles * p->heads * p->batch;
     if (total > INT32_MAX) return KN_ERROR_UNSUPPORTED;
     kni_module *module = kni_hopper_kernel(c, &key, sizeof key, "attention", write_attention);
@@ -87,7 +92,8 @@ kn_status kni_hopper_attention(kni_cuda *c, const kni_attention *p)
                                (int32_t)(p->heads / p->key_heads),
                                (int32_t)tiles,
                                (float)(p->scale * log2_of_e)};
-    void *arguments[] = {&q, &k, &v, &out, &lse, &params};
+    kni_hopper_terms terms = kni_hopper_terms_of(p);
+    void *arguments[] = {&q, &k, &v, &out, &lse, &params, &terms};
     kni_launch_shape shape = {{(uint32_t)total, 1, 1},
                               THREADS,
                               (uint32_t)(QUERIES + 2 * STAGES * KEYS) * (uint32_t)p->size * 2 + 1024};
@@ -99,6 +105,7 @@ kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p)
     kni_cuda *c = kni_cuda_of(d);
     kn_status status = kni_runtime_enter(&c->runtime);
     if (status || !p->batch || !p->heads || !p->queries) return status;
+    if (p->own) return kni_hopper_attention(c, p);
     status = kni_dnn_attention(c, p, false);
     return status == KN_ERROR_UNSUPPORTED ? kni_hopper_attention(c, p) : status;
 }
@@ -108,6 +115,7 @@ kn_status kni_cuda_attention_grad(kni_driver *d, const kni_attention *p)
     kni_cuda *c = kni_cuda_of(d);
     kn_status status = kni_runtime_enter(&c->runtime);
     if (status) return status;
+    if (p->own) return kni_hopper_attention_grad(c, p);
     status = kni_dnn_attention(c, p, true);
     return status == KN_ERROR_UNSUPPORTED ? kni_hopper_attention_grad(c, p) : status;
 }

@@ -9,6 +9,7 @@ static const double log2_of_e = 1.4426950408889634;
 
 typedef struct grad_key {
     uint8_t dtype, size, causal;
+    kni_hopper_holes holes;
 } grad_key;
 
 /* As the texts declare them. */
@@ -45,6 +46,7 @@ static kn_status write_grad(kni_buffer *text, const void *given)
 {
     const grad_key *key = given;
     add_types(text, key);
+    kni_hopper_add_terms(text, &key->holes);
     kni_hopper_add_product(text,
                            &(kni_hopper_product){.name = "score", .dtype = key->dtype, .columns = QUERIES});
     kni_hopper_add_product(text, &(kni_hopper_product){.name = "gather",
@@ -114,7 +116,9 @@ static kn_status run_grad(kni_cuda *c, const kni_attention *p, const grad_key *k
                           (int32_t)tiles,        (float)p->scale,   (float)(p->scale * log2_of_e)};
     kni_runtime_address dk = address_of(&p->dk, 2), dv = address_of(&p->dv, 2);
     kni_runtime_address logs = at->logs, dots = at->dots, wide = at->wide;
-    void *arguments[] = {&maps->q, &maps->k, &maps->v, &maps->dy, &logs, &dots, &wide, &dk, &dv, &params};
+    kni_hopper_terms terms = kni_hopper_terms_of(p);
+    void *arguments[] = {&maps->q, &maps->k, &maps->v, &maps->dy, &logs, &dots,
+                         &wide,    &dk,      &dv,      &params,   &terms};
     uint32_t bytes = (2 * KEYS + STAGES * 2 * QUERIES) * (uint32_t)p->size * 2 + 2 * KEYS * 128 + 1024;
     kni_launch_shape shape = {{(uint32_t)total, 1, 1}, THREADS, bytes};
     return kni_runtime_launch_arguments(&c->runtime, module, &shape, arguments);
@@ -134,7 +138,7 @@ kn_status kni_hopper_attention_grad(kni_cuda *c, const kni_attention *p)
     if (!memory) return KN_ERROR_UNSUPPORTED;
     scratch at = {kni_runtime_at(memory, 0), kni_runtime_at(memory, (size_t)rows * 4),
                   kni_runtime_at(memory, (size_t)rows * 8)};
-    grad_key key = {(uint8_t)p->dtype, (uint8_t)p->size, p->causal};
+    grad_key key = {(uint8_t)p->dtype, (uint8_t)p->size, p->causal, kni_hopper_holes_of(p)};
     row_params rows_of = {p->dy_steps[0],  p->dy_steps[1],    p->dy_steps[2],    (int32_t)p->queries,
                           (int32_t)padded, (int32_t)p->heads, (int32_t)p->batch, (float)p->scale};
     kn_status status = run_rows(c, p, &key, &rows_of, &at, true);

@@ -85,6 +85,7 @@ static void describe(kni_runtime *rt)
                     model, (int32_t)c->major, (int32_t)c->minor, rt->driver.processors,
                     rt->driver.memory_bytes >> 20, (int32_t)(kni_cuda_driver_version() / 1000),
                     (int32_t)(kni_cuda_driver_version() % 1000 / 10));
+    rt->driver.own_attention = c->major == 9 && c->minor == 0;
     rt->driver.caps =
         (kni_ir_caps){.dialect = KNI_IR_CUDA,
                       .f64 = true,

@@ -38,6 +38,19 @@ void kni_hopper_free(kni_cuda *c);
 kn_status kni_hopper_gemm(kni_cuda *c, const kni_product *p);
 kn_status kni_hopper_attention(kni_cuda *c, const kni_attention *p);
 kn_status kni_hopper_attention_grad(kni_cuda *c, const kni_attention *p);
+/* What is added, hidden and dropped: the holes of the text attention_terms, and its struct `terms`. */
+typedef struct kni_hopper_holes {
+    uint8_t mask, mask_rows, mask_pair, bias, bias_pair, drops, slopes;
+} kni_hopper_holes;
+typedef struct kni_hopper_terms {
+    kni_runtime_address mask, bias, draws, slopes;
+    int64_t mask_steps[4], bias_steps[4];
+    uint32_t threshold;
+    float kept;
+} kni_hopper_terms;
+kni_hopper_holes kni_hopper_holes_of(const kni_attention *p);
+void kni_hopper_add_terms(kni_buffer *text, const kni_hopper_holes *holes);
+kni_hopper_terms kni_hopper_terms_of(const kni_attention *p);
 /* For both: whether sizes and types suit them, and the map of an operand, loaded `box` rows at a time. */
 bool kni_hopper_takes(const kni_cuda *c, const kni_attention *p);
 bool kni_hopper_rows(kni_cuda *c, const kni_attention *p, const kni_place *place, const int64_t *steps,

@@ -42,6 +42,7 @@ typedef struct piece {
 typedef struct kind {
     kind_key key;
     uint64_t used;
+    int algorithm;
     bool refused; /* by the library; it is not asked again */
     bool placed;  /* pieces are known */
     void *layers, *dropout, *x, *y, *state, *matrix, *bias;
@@ -54,6 +55,7 @@ struct kni_cuda_layers {
     const kni_cuda_recurrent_api *api;
     void *handle;
     int algorithm;
+    uint32_t refused; /* dtypes in which the library failed to run what it had agreed to */
     uint64_t clock;
     int count;
     kind kinds[MOST_KINDS];
@@ -158,7 +160,7 @@ static int set_layers(const struct kni_cuda_layers *s, kind *k, int dtype)
     if (!failed) failed = s->api->dropout_set(k->dropout, s->handle, 0, NULL, 0, 0);
     if (!failed) failed = s->api->layers_create(&k->layers);
     if (failed) return failed;
-    return s->api->layers_set(k->layers, s->algorithm, cells[key->cell],
+    return s->api->layers_set(k->layers, k->algorithm, cells[key->cell],
                               key->biased ? BIASES_TWO : BIASES_NONE, key->directions == 2, INPUT_LINEAR,
                               dtype, KNI_DNN_F32, math, (int32_t)key->ins, (int32_t)key->hidden,
                               (int32_t)key->hidden, (int32_t)key->layers, k->dropout, FLAGS_NONE);
@@ -206,11 +208,26 @@ static bool takes(const kni_recurrence *p)
     return p->batch * p->hidden <= INT32_MAX / 2;
 }
 
+/* Makes the kind in a place that is free; NULL where the library has none. */
+static kind *remake(kni_cuda *c, kind *k, const kind_key *key)
+{
+    struct kni_cuda_layers *s = c->layers;
+    *k = (kind){.key = *key, .used = ++s->clock, .algorithm = s->algorithm};
+    int failed = make(s, k);
+    if (failed && k->algorithm != ALGORITHM_STANDARD) {
+        release(s->api, k);
+        *k = (kind){.key = *key, .used = s->clock, .algorithm = ALGORITHM_STANDARD};
+        failed = make(s, k);
+    }
+    if (failed) tell_refused(c, k, failed);
+    return failed ? NULL : k;
+}
+
 /* The kind of the layers, made at its first use; NULL where the library has none. */
 static kind *find(kni_cuda *c, const kni_recurrence *p)
 {
     struct kni_cuda_layers *s = takes(p) ? state_of(c) : NULL;
-    if (!s) return NULL;
+    if (!s || s->refused >> p->dtype & 1) return NULL;
     const kind_key key = {p->dtype, p->cell,  p->layers, p->directions, p->biased,
                           p->tf32,  p->steps, p->batch,  p->ins,        p->hidden};
     kind *oldest = &s->kinds[0];
@@ -218,6 +235,10 @@ static kind *find(kni_cuda *c, const kni_recurrence *p)
         kind *k = &s->kinds[i];
         if (k->used < oldest->used) oldest = k;
         if (memcmp(&k->key, &key, sizeof key) != 0) continue;
+        if (k->refused && k->algorithm != s->algorithm && k->algorithm != ALGORITHM_STANDARD) {
+            release(s->api, k);
+            return remake(c, k, &key);
+        }
         k->used = ++s->clock;
         return k->refused ? NULL : k;
     }
@@ -227,12 +248,7 @@ static kind *find(kni_cuda *c, const kni_recurrence *p)
         release(s->api, oldest);
     }
     kind *k = s->count < MOST_KINDS ? &s->kinds[s->count++] : oldest;
-    memset(k, 0, sizeof *k);
-    k->key = key;
-    k->used = ++s->clock;
-    const int failed = make(s, k);
-    if (failed) tell_refused(c, k, failed);
-    return failed ? NULL : k;
+    return remake(c, k, &key);
 }
 
 /* ---- where the library has the weights */
@@ -409,6 +425,11 @@ static kn_status run(kni_cuda *c, const kni_recurrence *p, void **used)
     const int failed = p->gradient ? backward(c->layers, k, p, &w) : forward(c->layers, k, p, &w);
     if (failed >= NOT_SUPPORTED && failed < NOT_SUPPORTED_END) {
         tell_refused(c, k, failed);
+        /* What a special algorithm does not run, the standard one may, from the next layers on. */
+        if (k->algorithm != ALGORITHM_STANDARD)
+            c->layers->algorithm = ALGORITHM_STANDARD;
+        else
+            c->layers->refused |= UINT32_C(1) << p->dtype;
         return KN_ERROR_UNSUPPORTED;
     }
     if (failed)

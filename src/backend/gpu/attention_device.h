@@ -1,4 +1,4 @@
-/* Attention of a device: by a library, by the tiled kernels of attention_kernel.c, or lowered. What the files that make it know of
+/* Attention of a device: by a library, by kernels of the driver's own, by the tiled kernels of attention_kernel.c, or lowered. What the files that make it know of
    each other. */
 #ifndef KNI_ATTENTION_DEVICE_H
 #define KNI_ATTENTION_DEVICE_H
@@ -7,7 +7,13 @@
 #include "ops/attention.h"
 
 /* How attention is made: as what it is decides, or one way wherever it can make it. */
-enum { KNI_ATTENTION_BY_ANY, KNI_ATTENTION_BY_LOWERING, KNI_ATTENTION_BY_TILES, KNI_ATTENTION_BY_LIBRARY };
+enum {
+    KNI_ATTENTION_BY_ANY,
+    KNI_ATTENTION_BY_LOWERING,
+    KNI_ATTENTION_BY_TILES,
+    KNI_ATTENTION_BY_LIBRARY,
+    KNI_ATTENTION_BY_OWN
+};
 /* What KN_ATTENTION says; NULL: nothing. */
 uint8_t kni_gpu_attention_way(const char *text);
 
@@ -33,9 +39,17 @@ typedef struct kni_gpu_attention {
     int64_t mask_steps[4];
     kni_gpu_block *again[2];   /* a result and numbers of rows that were made once more */
     kni_gpu_block *out, *rows; /* the forward pass's */
+    kni_gpu_block *draws;      /* the key of dropout, for the driver's own kernels */
     const kni_attention_attributes *attributes;
     kni_attention p;
 } kni_gpu_attention;
+
+/* NULL where kernels of the driver's own may take it, else why not. */
+const char *kni_gpu_attention_unowned(const kni_gpu *g, const kni_gpu_attention *a);
+/* By them, as below; KN_ERROR_UNSUPPORTED without a text: they do not take it as it lies. */
+kn_status kni_gpu_attend_own(kni_gpu *g, kni_gpu_attention *a, kni_gpu_block *out, int64_t out_offset,
+                             kni_gpu_block *rows);
+kn_status kni_gpu_attend_own_grad(kni_gpu *g, kni_gpu_attention *a);
 
 /* NULL where the tiled kernels take it, else why not. */
 const char *kni_gpu_attention_untiled(const kni_gpu *g, const kni_gpu_attention *a);

@@ -27,21 +27,28 @@ static kni_ir_id is_odd(kni_tiled *t, kni_ir_id value)
 
 static bool is_weight(const kni_tiled *t) { return ((const kni_conv *)t)->what == KNI_CONV_WEIGHT; }
 
-/* Whether one of the weights that the channel's results are made with is not finite; or a gradient of them NaN. */
-static kni_ir_id is_suspect(kni_tiled *t, const channel *c, bool transformed)
+/* Whether one of the weights that the channel's results are made with, or of its gradients, is not finite: 0 times it is NaN. */
+static kni_ir_id is_suspect(kni_tiled *t, const channel *c)
 {
+    enum { AT_ONCE = 8 /* loads in flight */ };
     kni_ir_builder *b = t->b;
-    kni_ir_id none = kni_ir_real(b, KN_F32, 0), inside, unused;
-    kni_ir_id found = kni_ir_variable(b, KN_F32, 1, none);
-    kni_ir_id at = begin_dealt(t, c, kni_conv_number(t, is_weight(t) ? KNI_CONV_N : KNI_CONV_K));
-    kni_ir_id place = is_weight(t) ? t->place_y(t, c->row, at, c->group, &inside)
-                                   : t->place_a(t, c->row, at, c->group, &unused);
-    kni_ir_id value = kni_ir_load(b, is_weight(t) ? t->y : t->a, place, t->compute, 1);
-    kni_ir_if(b, is_weight(t) && !transformed ? word(t, "isnan", value, 0) : is_odd(t, value));
-    kni_ir_set(b, found, kni_ir_real(b, KN_F32, 1));
+    kni_ir_id none = kni_ir_real(b, t->compute, 0), unused, values[AT_ONCE];
+    kni_ir_id found = kni_ir_variable(b, t->compute, 1, none);
+    kni_ir_id count = kni_conv_number(t, is_weight(t) ? KNI_CONV_N : KNI_CONV_K);
+    kni_ir_id first =
+        kni_ir_for(b, c->local, count, kni_ir_whole(b, t->index, (int64_t)KNI_CONV_MENDERS * AT_ONCE));
+    for (int i = 0; i < AT_ONCE; i++) {
+        kni_ir_id at = word(t, "add", first, kni_ir_whole(b, t->index, (int64_t)i * KNI_CONV_MENDERS));
+        kni_ir_id place = (is_weight(t) ? t->place_y : t->place_a)(t, c->row, at, c->group, &unused);
+        values[i] = kni_ir_load_where(b, is_weight(t) ? t->y : t->a, place, t->compute, 1,
+                                      word(t, "lt", at, count), none);
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        kni_ir_set(b, found, kni_ir_fma(b, values[i], none, kni_ir_get(b, found)));
     kni_ir_end(b);
-    kni_ir_end(b);
-    return word(t, "gt", kni_ir_workgroup(b, KNI_IR_MAX, kni_ir_get(b, found)), none);
+    kni_ir_id one = kni_ir_real(b, KN_F32, 1), zero = kni_ir_real(b, KN_F32, 0);
+    found = kni_ir_select(b, word(t, "isnan", kni_ir_get(b, found), 0), one, zero);
+    return word(t, "gt", kni_ir_workgroup(b, KNI_IR_MAX, found), zero);
 }
 
 /* What follows the sum, as the library does it. */
@@ -81,7 +88,7 @@ kni_ir *kni_conv_build_mending(const void *key, const kni_gpu_tail *tail, const 
     channel c = {.local = kni_ir_builtin_value(&b, KNI_IR_LOCAL, 0, t->index)};
     kni_ir_id number = kni_ir_builtin_value(&b, KNI_IR_GROUP, 0, t->index);
     c.row = kni_conv_split(t, number, kni_conv_number(t, KNI_CONV_OUTS), &c.group);
-    kni_ir_if(&b, is_suspect(t, &c, s->transformed));
+    kni_ir_if(&b, is_suspect(t, &c));
     mend(t, s, &c);
     kni_ir_end(&b);
     return kni_tiled_finish(t);

@@ -61,6 +61,15 @@ typedef struct kni_attention {
        1 along the keys; not every driver's kernels take one. */
     kni_place bias;
     int64_t bias_steps[4];
+    /* By kernels of the driver's own alone (`own_attention`), which also take: a mask of bytes that hides where it is 0, with steps as
+       those of the bias, whose keys need not be dense here; dropout by the key of the generator at `draws` (8 bytes; memory NULL: none),
+       whose weights below the threshold go and others are multiplied by `kept`; and of the gradient `slopes`, f32 [batch, heads,
+       queries, keys], the gradient by the scores with their bias. A query without keys gives 0 and a logarithm of 0. */
+    bool own;
+    kni_place mask, draws, slopes;
+    int64_t mask_steps[4];
+    uint32_t threshold;
+    float kept;
     /* the gradient only; out is then an operand */
     kni_place dy, dq, dk, dv;
     int64_t dy_steps[3];
@@ -168,6 +177,7 @@ struct kni_driver {
     /* Optional, likewise. */
     kn_status (*attention)(kni_driver *d, const kni_attention *p);
     kn_status (*attention_grad)(kni_driver *d, const kni_attention *p);
+    bool own_attention; /* by kernels of its own, too */
 
     kn_status (*convolution)(kni_driver *d, const kni_convolution *p);
 

@@ -9,10 +9,11 @@ enum { Q = KNI_ATTENTION_Q, K = KNI_ATTENTION_K, V = KNI_ATTENTION_V, DY = KNI_A
 
 uint8_t kni_gpu_attention_way(const char *text)
 {
-    static const char *const names[] = {"", "lowered", "tiled", "library"};
+    static const char *const names[] = {"", "lowered", "tiled", "library", "own"};
     for (int i = 0; text && i < KNI_COUNT(names); i++)
         if (!strcmp(text, names[i])) return (uint8_t)i;
-    if (text) kni_log(KN_LOG_WARNING, "KN_ATTENTION=%s says nothing: write lowered, tiled or library", text);
+    if (text)
+        kni_log(KN_LOG_WARNING, "KN_ATTENTION=%s says nothing: write lowered, tiled, library or own", text);
     return KNI_ATTENTION_BY_ANY;
 }
 
@@ -70,19 +71,33 @@ static const char *unfit_for_library(const kni_gpu *g, const kni_gpu_attention *
     return NULL;
 }
 
-/* Which ways are tried, the library's first; why not, where one is not. */
+/* Ways of one launch or a few, in the order in which they are tried. */
+enum { LIBRARY, OWN, TILES, WAYS };
+static const char *const way_names[WAYS + 1] = {"by a library", "by the driver's own kernels", "by tiles",
+                                                "lowered"};
+
+/* Why each is not tried; NULL: it is. */
 typedef struct ways {
-    const char *no_library, *no_tiles;
+    const char *no[WAYS];
 } ways;
 
 static ways choose(const kni_gpu *g, const kni_gpu_attention *a)
 {
-    ways w = {unfit_for_library(g, a), kni_gpu_attention_untiled(g, a)};
-    if (is_empty(a)) w.no_library = w.no_tiles = "it has no elements";
-    if (g->attention == KNI_ATTENTION_BY_LOWERING) w.no_library = w.no_tiles = "KN_ATTENTION says so";
-    if (g->attention == KNI_ATTENTION_BY_TILES) w.no_library = "KN_ATTENTION says so";
+    static const uint8_t forced[WAYS] = {KNI_ATTENTION_BY_LIBRARY, KNI_ATTENTION_BY_OWN,
+                                         KNI_ATTENTION_BY_TILES};
+    ways w = {{unfit_for_library(g, a), kni_gpu_attention_unowned(g, a), kni_gpu_attention_untiled(g, a)}};
+    const int way = g->attention;
+    for (int i = 0; i < WAYS; i++) {
+        /* A forced way is followed by tiles, which take most. */
+        if (way != KNI_ATTENTION_BY_ANY && way != forced[i] &&
+            (i != TILES || way == KNI_ATTENTION_BY_LOWERING))
+            w.no[i] = "KN_ATTENTION says so";
+        if (is_empty(a)) w.no[i] = "it has no elements";
+    }
     return w;
 }
+
+static bool any_of(const ways *w) { return !w->no[LIBRARY] || !w->no[OWN] || !w->no[TILES]; }
 
 /* ---- the log */
 
@@ -182,6 +197,7 @@ static void end(kni_gpu_attention *a)
         if (a->made[i]) kni_gpu_give(a->made[i]);
     for (int i = 0; i < 2; i++)
         if (a->again[i]) kni_gpu_give(a->again[i]);
+    if (a->draws) kni_gpu_give(a->draws);
 }
 
 static kni_place first_of(const kni_tensor *y)
@@ -218,14 +234,25 @@ static kni_gpu_block *take_rows(kni_gpu *g, const kni_attention *p)
 
 /* ---- forward */
 
-static kn_status forward(kni_gpu *g, kni_gpu_attention *a, bool by_library, kni_gpu_block *out,
-                         int64_t out_offset, kni_gpu_block *rows)
+static kn_status forward(kni_gpu *g, kni_gpu_attention *a, int way, kni_gpu_block *out, int64_t out_offset,
+                         kni_gpu_block *rows)
 {
-    if (!by_library) return kni_gpu_attend_tiled(g, a, out, out_offset, rows);
+    if (way == TILES) return kni_gpu_attend_tiled(g, a, out, out_offset, rows);
+    if (way == OWN) return kni_gpu_attend_own(g, a, out, out_offset, rows);
     a->p.out = (kni_place){out->memory, out_offset};
     a->p.lse = (kni_place){rows ? rows->memory : NULL, 0};
     g->launches++;
     return kni_gpu_checked(g, g->driver->attention(g->driver, &a->p));
+}
+
+/* Tells by which way it went, WAYS: lowered, and why not by the first one. */
+static void tell_way(kni_gpu *g, const kni_gpu_attention *a, const ways *w, int way)
+{
+    tell(g, a, way_names[way],
+         way == LIBRARY ? NULL
+                        : w->no[way == WAYS    ? TILES
+                                : way == TILES ? OWN
+                                               : LIBRARY]);
 }
 
 kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
@@ -235,15 +262,19 @@ kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
     describe(r, false, &a);
     const ways w = choose(g, &a);
     kni_gpu_block *rows = NULL;
-    bool library = !w.no_library, tiles = !w.no_tiles, keeps = tiles || g->driver->attention_grad;
-    kn_status s = library || tiles ? find_operands(g, &a) : KN_ERROR_UNSUPPORTED;
+    const bool keeps = !w.no[TILES] || g->driver->attention_grad;
+    int way = 0;
+    kn_status s = any_of(&w) ? find_operands(g, &a) : KN_ERROR_UNSUPPORTED;
     if (!s) s = kni_gpu_allocate(g, y);
     if (!s && keeps && !(rows = take_rows(g, &a.p))) s = kni_latest_code();
     kni_gpu_block *out = s ? NULL : kni_gpu_block_of(y->storage);
     if (!s) {
-        s = library ? forward(g, &a, true, out, y->offset, rows) : KN_ERROR_UNSUPPORTED;
-        library = !s;
-        if (s == KN_ERROR_UNSUPPORTED && tiles) s = forward(g, &a, false, out, y->offset, rows);
+        s = KN_ERROR_UNSUPPORTED;
+        for (way = 0; way < WAYS; way++) {
+            if (w.no[way]) continue;
+            s = forward(g, &a, way, out, y->offset, rows);
+            if (s != KN_ERROR_UNSUPPORTED) break;
+        }
     }
     if (!s && rows) {
         a.p.out = first_of(y);
@@ -254,8 +285,8 @@ kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
     }
     if (s == KN_ERROR_UNSUPPORTED) forget(r);
     if (!s) kni_gpu_finish(g, r, -1);
-    if (!s) tell(g, &a, library ? "by a library" : "by tiles", library ? NULL : w.no_library);
-    if (s == KN_ERROR_UNSUPPORTED) tell(g, &a, "lowered", w.no_tiles);
+    if (!s) tell_way(g, &a, &w, way);
+    if (s == KN_ERROR_UNSUPPORTED) tell_way(g, &a, &w, WAYS);
     end(&a);
     return s;
 }
@@ -264,7 +295,7 @@ kn_status kni_gpu_run_attention(kni_gpu *g, const kn_record *r)
 
 /* What the forward pass left beside its result, or both once more: where the result is not at hand, or was computed in
    another way. */
-static kn_status recall(kni_gpu *g, kni_gpu_attention *a, bool by_library)
+static kn_status recall(kni_gpu *g, kni_gpu_attention *a, int way)
 {
     kni_tensor *out = input(a->record, KNI_ATTENTION_OUT);
     if (out && out->storage && kni_gpu_contiguous(out)) {
@@ -280,7 +311,7 @@ static kn_status recall(kni_gpu *g, kni_gpu_attention *a, bool by_library)
         a->again[0] = kni_gpu_take(g, rows_of(&a->p) * (size_t)a->p.value_size * bytes);
         a->again[1] = a->again[0] ? take_rows(g, &a->p) : NULL;
         if (!a->again[1]) return kni_latest_code();
-        kn_status s = forward(g, a, by_library, a->again[0], 0, a->again[1]);
+        kn_status s = forward(g, a, way, a->again[0], 0, a->again[1]);
         if (s) return s;
         a->out = a->again[0];
         a->rows = a->again[1];
@@ -298,43 +329,40 @@ static void give_again(kni_gpu_attention *a)
     a->again[0] = a->again[1] = a->out = a->rows = NULL;
 }
 
-static kn_status by_library(kni_gpu *g, kni_gpu_attention *a)
+static kn_status backward(kni_gpu *g, kni_gpu_attention *a, int way)
 {
-    kn_status s = recall(g, a, true);
+    kn_status s = recall(g, a, way);
     if (s) return s;
+    if (way == TILES) return kni_gpu_attend_tiled_grad(g, a);
     a->p.dq = first_of(kni_out(a->record, 0));
     a->p.dk = first_of(kni_out(a->record, 1));
     a->p.dv = first_of(kni_out(a->record, 2));
+    if (way == OWN) return kni_gpu_attend_own_grad(g, a);
     g->launches++;
     return kni_gpu_checked(g, g->driver->attention_grad(g->driver, &a->p));
-}
-
-static kn_status by_tiles(kni_gpu *g, kni_gpu_attention *a)
-{
-    kn_status s = recall(g, a, false);
-    return s ? s : kni_gpu_attend_tiled_grad(g, a);
 }
 
 kn_status kni_gpu_run_attention_grad(kni_gpu *g, const kn_record *r)
 {
     kni_gpu_attention a;
+    int way = 0;
     describe(r, true, &a);
     const ways w = choose(g, &a);
-    bool library = !w.no_library, tiles = !w.no_tiles;
-    kn_status s = library || tiles ? find_operands(g, &a) : KN_ERROR_UNSUPPORTED;
+    kn_status s = any_of(&w) ? find_operands(g, &a) : KN_ERROR_UNSUPPORTED;
     for (int i = 0; i < 4 && !s; i++) s = kni_gpu_allocate(g, kni_out(r, i));
     if (!s) {
-        s = library ? by_library(g, &a) : KN_ERROR_UNSUPPORTED;
-        library = !s;
-        if (s == KN_ERROR_UNSUPPORTED && tiles) {
+        s = KN_ERROR_UNSUPPORTED;
+        for (way = 0; way < WAYS; way++) {
+            if (w.no[way]) continue;
+            s = backward(g, &a, way);
+            if (s != KN_ERROR_UNSUPPORTED) break;
             give_again(&a);
-            s = by_tiles(g, &a);
         }
     }
     if (s == KN_ERROR_UNSUPPORTED) forget(r);
     if (!s) kni_gpu_finish(g, r, -1);
-    if (!s) tell(g, &a, library ? "by a library" : "by tiles", library ? NULL : w.no_library);
-    if (s == KN_ERROR_UNSUPPORTED) tell(g, &a, "lowered", w.no_tiles);
+    if (!s) tell_way(g, &a, &w, way);
+    if (s == KN_ERROR_UNSUPPORTED) tell_way(g, &a, &w, WAYS);
     end(&a);
     return s;
 }

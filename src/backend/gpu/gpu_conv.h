@@ -68,6 +68,20 @@ typedef struct kni_conv_made {
     bool relu;
     bool transformed; /* by way of tiles, in which one element that is not finite spoils its neighbours */
 } kni_conv_made;
+/* Images or weights of few channels for a library (conv_pack.c): each place becomes `to` channels, of which those behind its own are
+   zeros. `last`: channels lie last already. */
+enum { KNI_PACK_MOST = 8 };
+typedef struct kni_conv_packed {
+    int64_t images, channels, places;
+    int bytes, to;
+    bool last;
+} kni_conv_packed;
+/* A block with what `from` has; NULL: room for it. Given back by the caller, in any case. */
+kn_status kni_gpu_conv_pack(kni_gpu *g, const kni_conv_packed *p, const kni_conv_operand *from,
+                            kni_gpu_block **to);
+/* From such a block to rows. */
+kn_status kni_gpu_conv_unpack(kni_gpu *g, const kni_conv_packed *p, kni_gpu_block *from,
+                              const kni_conv_operand *to);
 /* Makes again what elements that are not finite spoiled: weights, because the library multiplies padding too, and any where it
    transformed tiles. */
 kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_conv_made *made);

@@ -124,6 +124,51 @@ static void place_operands(kni_convolution *p, const kni_conv_made *m)
     find_steps(p->y_steps, p->axes, p->outs, p->y_size, data ? m->x_last : m->y_last);
 }
 
+/* ---- few channels */
+
+/* The channels that few of them become, so that the library's engines for channels last take them; 0: they stay. */
+static int packed_channels(const kni_gpu *g, const kni_convolution *p, const kni_conv_made *m)
+{
+    enum { LEAST = 1 << 16 /* places of the image, below which a copy of it is not worth a launch */ };
+    const int to = kni_is_half(p->dtype) ? KNI_PACK_MOST : g->tf32 ? KNI_PACK_MOST / 2 : 0;
+    if (p->what == KNI_CONVOLUTION_DATA || p->groups != 1 || p->channels >= to || !m->y_last) return 0;
+    return p->outs % to || p->images * kni_count_dims(p->axes, p->x_size) < LEAST ? 0 : to;
+}
+
+/* The convolution with channels of zeros behind those of the image and of the weights. */
+static kn_status convolve_packed(kni_gpu *g, kni_convolution p, const kni_conv_made *m, int to)
+{
+    const bool filter = p.what == KNI_CONVOLUTION_FILTER;
+    const int bytes = (int)kni_bytes_of(p.dtype);
+    const kni_conv_packed image = {p.images, p.channels, kni_count_dims(p.axes, p.x_size),
+                                   bytes,    to,         m->x_last},
+                          weights = {p.outs, p.channels, kni_count_dims(p.axes, p.kernel), bytes, to, false};
+    kni_gpu_block *x = NULL, *w = NULL;
+    kn_status s = kni_gpu_conv_pack(g, &image, &m->x, &x);
+    if (s == KN_OK) s = kni_gpu_conv_pack(g, &weights, filter ? NULL : &m->other, &w);
+    if (s == KN_OK) {
+        p.channels = to;
+        p.x = (kni_place){x->memory, 0};
+        p.w = (kni_place){w->memory, 0};
+        find_steps(p.x_steps, p.axes, to, p.x_size, true);
+        find_steps(p.w_steps, p.axes, to, p.kernel, true);
+        s = kni_gpu_checked(g, g->driver->convolution(g->driver, &p));
+    }
+    if (s == KN_OK && filter) s = kni_gpu_conv_unpack(g, &weights, w, &m->result);
+    if (x) kni_gpu_give(x);
+    if (w) kni_gpu_give(w);
+    return s;
+}
+
+static kn_status call_library(kni_gpu *g, const kni_convolution *p, const kni_conv_made *m)
+{
+    const int to = packed_channels(g, p, m);
+    kn_status s = to ? convolve_packed(g, *p, m, to) : KN_ERROR_UNSUPPORTED;
+    if (s == KN_ERROR_UNSUPPORTED) s = kni_gpu_checked(g, g->driver->convolution(g->driver, p));
+    if (s == KN_OK) g->launches++;
+    return s;
+}
+
 /* ---- which ones */
 
 bool kni_gpu_conv_suits_library(const kni_gpu *g, const kn_record *r, int what)
@@ -195,8 +240,7 @@ kn_status kni_gpu_run_conv_library(kni_gpu *g, const kn_record *r, const kni_gpu
             m.added = (kni_conv_operand){kni_gpu_block_of(tail->added->storage), tail->added->offset};
         place_operands(&p, &m);
         p.transformed = &m.transformed;
-        s = kni_gpu_checked(g, g->driver->convolution(g->driver, &p));
-        if (s == KN_OK) g->launches++;
+        s = call_library(g, &p, &m);
         if (s == KN_OK) s = kni_gpu_conv_mend(g, r, what, &m);
     }
     if (s == KN_OK && !tail) kni_gpu_finish(g, r, -1);

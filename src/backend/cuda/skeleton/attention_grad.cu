@@ -1,7 +1,8 @@
 /* The gradient of attention without scores in memory. A workgroup has 128 keys of a key head, 64 for each of two
    warpgroups, and walks over the queries that see them, 64 at a time; a third warpgroup loads. Scores are computed
    turned, keys by queries, so that they are the left operand of the products for dv and dk as they lie in registers;
-   ds also goes through shared memory for dq, which is added up in device memory. Before this text stand hopper.cu and:
+   ds also goes through shared memory for dq, which is added up in device memory. Before this text stand hopper.cu,
+   attention_terms.cu and:
      SIZE, CAUSAL     as in attention.cu
      pack(low, high)  two floats as two elements
      score(sums, a, b, keep)   64 x 64 x 16, both from shared memory
@@ -41,7 +42,7 @@ static inline place place_of(const params &p)
     at.key = rest / width * KEYS; /* the first keys are seen by most */
     at.head = head % p.key_heads;
     at.batch = head / p.key_heads;
-    at.first = CAUSAL ? at.key / QUERIES : 0;
+    at.first = CAUSAL && !SLOPES ? at.key / QUERIES : 0; /* hidden ones have slopes of 0 */
     at.blocks = max((p.queries + QUERIES - 1) / QUERIES - at.first, 0);
     at.turns = at.blocks * (p.heads / p.key_heads);
     return at;
@@ -106,30 +107,123 @@ static inline void pack_all(const float (&s)[SCORES], u32 (&packed)[QUERIES / 16
         for (int k = 0; k < 4; k++) packed[i][k] = pack(s[i * 8 + k * 2], s[i * 8 + k * 2 + 1]);
 }
 
+/* How turned scores lie in the registers of a thread: s[4 j + k] is that of query `query` + 8 j + k mod 2 and key `key` + 8 (k / 2),
+   where `query` is the tile's first one + 2 (lane mod 4) and `key` the tile's first one + 64 group + 16 warp + lane / 4. */
+
+/* The bias of the scores in powers of 2. */
+static inline void read_bias(float (&added)[SCORES], const params &p, const terms &t, int batch, int head, int query, int key)
+{
+    const unsigned short *bias =
+        t.bias + batch * t.bias_steps[0] + head * t.bias_steps[1] + query * t.bias_steps[2] + key * t.bias_steps[3];
+#pragma unroll
+    for (int i = 0; i < SCORES; i++) {
+        int row = i / 4 * 8 + i % 2, column = i % 4 / 2 * 8;
+        bool inside = query + row < p.queries && key + column < p.keys;
+        added[i] = inside ? from_element(bias[row * t.bias_steps[2] + column * t.bias_steps[3]]) * LOG2_OF_E : 0;
+    }
+}
+
+/* Bit i: the mask shows the key of s[i] to its query. */
+static inline u32 read_mask(const params &p, const terms &t, int batch, int head, int query, int key)
+{
+    const unsigned char *mask =
+        t.mask + batch * t.mask_steps[0] + head * t.mask_steps[1] + query * t.mask_steps[2] + key * t.mask_steps[3];
+    u32 seen = 0;
+    if (!MASK_ROWS) {
+        if (key < p.keys && mask[0]) seen |= 0x33333333u;
+        if (key + 8 < p.keys && mask[8 * t.mask_steps[3]]) seen |= 0xccccccccu;
+        return seen;
+    }
+#pragma unroll
+    for (int i = 0; i < SCORES; i++) {
+        int row = i / 4 * 8 + i % 2, column = i % 4 / 2 * 8;
+        bool inside = query + row < p.queries && key + column < p.keys;
+        if (inside && mask[row * t.mask_steps[2] + column * t.mask_steps[3]]) seen |= 1u << i;
+    }
+    return seen;
+}
+
+/* Where drawn() tells of s[i]. */
+static constexpr int draw_of(int i) { return i / 4 % 4 * 8 + i / 16 * 4 + i % 4; }
+
+/* Which weights stay, a bit for each. `row`: the tile's first query, `first`: the warp's first key. A block of the generator has four
+   keys of a query, which belong to four lanes: those of one lane mod 4 and one half of the warp. Each of them draws for a quarter
+   of their 32 blocks, number `part` for those of j mod 4 = part, byte w holding the eight draws of word w; each then takes its own
+   word's byte of all four. */
+static inline u32 drawn(const params &p, const terms &t, int batch, int head, int row, int first)
+{
+    int lane = threadIdx.x % 32, part = lane / 4 % 4;
+    u32 key0 = t.draws[0], key1 = t.draws[1], mine = 0, all = 0;
+    u64 line = ((u64)batch * p.heads + head) * p.queries + row + lane % 4 * 2 + part * 8;
+    u32 quads = p.keys / 4, quad = (first + (lane & 16) / 4) / 4;
+#pragma unroll
+    for (int m = 0; m < SCORES / 4; m++) {
+        u32 words[4];
+        philox(key0, key1, (line + m / 4 * 32 + m % 2) * quads + quad + m % 4 / 2 * 2, words);
+#pragma unroll
+        for (int w = 0; w < 4; w++) mine |= (u32)(words[w] >= t.threshold) << (w * 8 + m);
+    }
+#pragma unroll
+    for (int source = 0; source < 4; source++) {
+        u32 theirs = __shfl_sync(0xffffffff, mine, (lane & 19) | source << 2);
+        all |= (theirs >> part * 8 & 255) << source * 8;
+    }
+    return all;
+}
+
 /* The scores become weights. `query` and `key` are those of the thread's first element. */
-static inline void weigh(float (&s)[SCORES], const params &p, const float *logs, int query, int key, bool hides)
+static inline void weigh(float (&s)[SCORES], const params &p, const float *logs, int query, int key, bool hides,
+                         const float (&added)[SCORES], u32 seen)
 {
 #pragma unroll
     for (int j = 0; j < QUERIES / 8; j++) {
         float2 log = *(const float2 *)(logs + j * 8);
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            float e = exp2_of(__fmaf_rn(s[j * 4 + k], p.scale_log2, -(k % 2 ? log.y : log.x)));
+            float less = k % 2 ? log.y : log.x;
+            if (BIAS) less -= added[j * 4 + k];
+            float e = exp2_of(__fmaf_rn(s[j * 4 + k], p.scale_log2, -less));
             int at = key + k / 2 * 8;
             if (hides && (at >= p.keys || (CAUSAL && at > query + j * 8 + k % 2))) e = 0;
+            if (MASK && !(seen >> (j * 4 + k) & 1)) e = 0;
             s[j * 4 + k] = e;
         }
     }
 }
 
 /* ds, but for the scale. */
-static inline void differ(float (&dp)[SCORES], const float (&s)[SCORES], const float *dots)
+static inline void differ(float (&dp)[SCORES], const float (&s)[SCORES], const float *dots, u32 kept, float factor)
 {
 #pragma unroll
     for (int j = 0; j < QUERIES / 8; j++) {
         float2 dot = *(const float2 *)(dots + j * 8);
 #pragma unroll
-        for (int k = 0; k < 4; k++) dp[j * 4 + k] = s[j * 4 + k] * (dp[j * 4 + k] - (k % 2 ? dot.y : dot.x));
+        for (int k = 0; k < 4; k++) {
+            if (DROPS) dp[j * 4 + k] = kept >> draw_of(j * 4 + k) & 1 ? dp[j * 4 + k] * factor : 0;
+            dp[j * 4 + k] = s[j * 4 + k] * (dp[j * 4 + k] - (k % 2 ? dot.y : dot.x));
+        }
+    }
+}
+
+/* Packs the weights that stay. */
+static inline void pack_kept(const float (&s)[SCORES], u32 (&packed)[QUERIES / 16][4], u32 kept)
+{
+#pragma unroll
+    for (int i = 0; i < QUERIES / 16; i++)
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            int at = i * 8 + k * 2;
+            packed[i][k] = pack(kept >> draw_of(at) & 1 ? s[at] : 0, kept >> draw_of(at + 1) & 1 ? s[at + 1] : 0);
+        }
+}
+
+static inline void store_slopes(const float (&ds)[SCORES], const params &p, const terms &t, int batch, int head, int query, int key)
+{
+    float *to = t.slopes + (((long long)batch * p.heads + head) * p.queries + query) * p.keys + key;
+#pragma unroll
+    for (int i = 0; i < SCORES; i++) {
+        int row = i / 4 * 8 + i % 2, column = i % 4 / 2 * 8;
+        if (query + row < p.queries && key + column < p.keys) to[(long long)row * p.keys + column] = ds[i];
     }
 }
 
@@ -191,7 +285,7 @@ static inline void store_rows(const float (&sums)[SUMS], const params &p, const 
     }
 }
 
-static inline void consume(const params &p, const place &at, u32 memory, const barriers &b, const float *logs,
+static inline void consume(const params &p, const terms &t, const place &at, u32 memory, const barriers &b, const float *logs,
                            const float *dots, float *wide, unsigned short *dk, unsigned short *dv)
 {
     int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32, ratio = p.heads / p.key_heads;
@@ -206,21 +300,29 @@ static inline void consume(const params &p, const place &at, u32 memory, const b
         int row = (at.first + turn % at.blocks) * QUERIES, head = at.head * ratio + turn / at.blocks;
         long long line = ((long long)at.batch * p.heads + head) * p.padded + row;
         u32 packed[QUERIES / 16][4], packed_ds[QUERIES / 16][4], mine = ds + turn % 2 * DS_BYTES;
-        float s[SCORES], dp[SCORES];
+        float s[SCORES], dp[SCORES], added[SCORES];
+        u32 seen = 0, kept = 0;
         barrier_wait(b.full + stage * 8, phase);
         products_begin();
         score_all(s, memory + group * 64 * 128, q);
         score_all(dp, values + group * 64 * 128, dy);
+        if (BIAS) read_bias(added, p, t, at.batch, head, row + lane % 4 * 2, key);
+        if (MASK) seen = read_mask(p, t, at.batch, head, row + lane % 4 * 2, key);
+        if (DROPS) kept = drawn(p, t, at.batch, head, row, key - lane / 4);
         products_wait<1>();
         products_ready(s);
         weigh(s, p, logs + line + lane % 4 * 2, row + lane % 4 * 2, key,
-              at.key + KEYS > p.keys || (CAUSAL && row < at.key + KEYS));
-        pack_all(s, packed);
+              at.key + KEYS > p.keys || (CAUSAL && row < at.key + KEYS), added, seen);
+        if (DROPS)
+            pack_kept(s, packed, kept);
+        else
+            pack_all(s, packed);
         products_wait<0>();
         products_ready(dp);
         products_begin();
         gather_all(sums_v, packed, dy);
-        differ(dp, s, dots + line + lane % 4 * 2);
+        differ(dp, s, dots + line + lane % 4 * 2, kept, t.kept);
+        if (SLOPES) store_slopes(dp, p, t, at.batch, head, row + lane % 4 * 2, key);
         pack_all(dp, packed_ds);
         store_ds(packed_ds, mine + group * 64 * 128);
         /* Both halves of ds are there; and whoever comes here has done with the other buffer. */
@@ -237,13 +339,14 @@ static inline void consume(const params &p, const place &at, u32 memory, const b
         if (lane == 0) barrier_arrive(b.empty + stage * 8);
     }
     store_rows(sums_k, p, at, key, p.scale, dk);
-    store_rows(sums_v, p, at, key, 1, dv);
+    store_rows(sums_v, p, at, key, DROPS ? t.kept : 1, dv);
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
     attention_grad(const __grid_constant__ tensor_map q, const __grid_constant__ tensor_map k,
                    const __grid_constant__ tensor_map v, const __grid_constant__ tensor_map dy, const float *logs,
-                   const float *dots, float *wide, unsigned short *dk, unsigned short *dv, const __grid_constant__ params p)
+                   const float *dots, float *wide, unsigned short *dk, unsigned short *dv, const __grid_constant__ params p,
+                   const __grid_constant__ terms t)
 {
     extern __shared__ unsigned char shared[];
     __shared__ alignas(8) u64 cells[1 + 2 * STAGES];
@@ -264,6 +367,6 @@ extern "C" __global__ void __launch_bounds__(384, 1)
         if (threadIdx.x == 0) produce(&q, &k, &v, &dy, p, at, memory, b);
     } else {
         take_registers<240>();
-        consume(p, at, memory, b, logs, dots, wide, dk, dv);
+        consume(p, t, at, memory, b, logs, dots, wide, dk, dv);
     }
 }
