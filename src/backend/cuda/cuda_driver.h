@@ -47,8 +47,8 @@ void *kni_cuda_scratch(kni_cuda *c, size_t bytes);
 
 /* The driver's products while recording. */
 kn_status kni_cuda_record_product(kni_driver *d, const kni_product *p);
-/* A workspace that no product beside it uses, while recording; else the usual one. */
-void *kni_cuda_record_workspace(kni_cuda *c, void *usual);
+/* A workspace that no product beside it uses, while recording; else the usual one. Products that share one run one after the other. */
+void *kni_cuda_record_workspace(kni_cuda *c, void *usual, bool shared);
 
 kn_status kni_cuda_product(kni_driver *d, const kni_product *p);
 kn_status kni_cuda_attention(kni_driver *d, const kni_attention *p);

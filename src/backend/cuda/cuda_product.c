@@ -390,8 +390,8 @@ static int multiply(void *self, int way)
                           (const void *)(uintptr_t)address_of(&p->a, p->dtype), e->second,
                           is_wide ? (const void *)&wide[1] : &narrow[1], (const void *)(uintptr_t)at_c, e->c,
                           (void *)(uintptr_t)at_d, e->d, e->choices[way].bits,
-                          kni_cuda_record_workspace(c, s->workspace), e->choices[way].workspace,
-                          c->runtime.stream);
+                          kni_cuda_record_workspace(c, s->workspace, !kni_is_half(p->dtype)),
+                          e->choices[way].workspace, c->runtime.stream);
 }
 
 /* A product that adds to its own result cannot run several times over. */

@@ -2,12 +2,12 @@
    beside each other do not share. */
 #include "backend/cuda/cuda_driver.h"
 
-void *kni_cuda_record_workspace(kni_cuda *c, void *usual)
+void *kni_cuda_record_workspace(kni_cuda *c, void *usual, bool shared)
 {
     c->workspace = usual;
     if (KNI_LIKELY(!c->runtime.recording) || !usual) return usual;
-    void **own = &c->workspaces[c->next_workspace];
-    c->next_workspace = (c->next_workspace + 1) % KNI_CUDA_WORKSPACES;
+    void **own = &c->workspaces[shared ? 0 : c->next_workspace];
+    if (!shared) c->next_workspace = (c->next_workspace + 1) % KNI_CUDA_WORKSPACES;
     if (!*own) {
         *own = c->runtime.driver.allocate(&c->runtime.driver, KNI_CUDA_WORKSPACE);
         if (*own) c->runtime.driver.own_bytes += KNI_CUDA_WORKSPACE;
