@@ -300,7 +300,7 @@ static kn_status product(kni_driver *d, const kni_product *p)
 static kn_status convolution(kni_driver *d, const kni_convolution *p)
 {
     (void)d;
-    if (paper_do.no_library) return KN_ERROR_UNSUPPORTED;
+    if (paper_do.no_library || p->only_transformed) return KN_ERROR_UNSUPPORTED;
     paper_now.products++;
     paper_convolution = *p;
     return alive();

@@ -448,7 +448,9 @@ static void transforms_tiles(void)
             if (!CHECK(d->convolution(d, &p) == wanted && (wanted || transformed == transforms)))
                 printf("case %d, %d\n", i, p.what);
         }
-        p.what = KNI_CONVOLUTION_FORWARD, p.relu = true;
+        p.what = KNI_CONVOLUTION_FORWARD, p.only_transformed = true;
+        CHECK(d->convolution(d, &p) == (transforms && cases[i].fits ? KN_OK : KN_ERROR_UNSUPPORTED));
+        p.only_transformed = false, p.relu = true;
         CHECK(d->convolution(d, &p) == (transforms ? KN_ERROR_UNSUPPORTED : KN_OK));
         p.relu = false, p.dtype = KN_BF16, transformed = true;
         CHECK(d->convolution(d, &p) == KN_OK && dnn.engine() == 0 && !transformed);

@@ -366,6 +366,7 @@ static int64_t asked, transformed;
 static kni_convolution latest;
 static kn_status multiply_padding(kni_driver *d, const kni_convolution *p)
 {
+    if (p->only_transformed && !transforms) return KN_ERROR_UNSUPPORTED;
     array a[3] = {fetch(d, p, p->x, p->images, p->channels, p->x_size),
                   fetch(d, p, p->w, p->outs, p->channels / p->groups, p->kernel),
                   fetch(d, p, p->y, p->images, p->outs, p->y_size)};
@@ -446,33 +447,36 @@ static void mends_transforms(void)
     gpu->driver->convolution = NULL;
 }
 
-/* After a transform there is one launch more, which reads the results; a bias and an image that were added belong to what is made again. */
-static void mends_what_was_added(void)
+/* After a transform there is one launch more, which reads the results; a bias and an image that were added belong to what is made again,
+   and where relu follows all of that is done there. */
+static void mends_what_was_added(bool relu, int64_t width, int64_t pad)
 {
+    enum { MOST = 2 * 8 * 7 * 8 };
     kn_device fused = kn_device_open("fusion(opencl:0)"), on[2] = {exact, fused};
-    float back[2][2 * 8 * 7 * 5];
+    float back[2][MOST];
+    const int64_t count = 2 * 8 * 7 * width;
     if (!CHECK(fused != NULL)) return;
     gpu->driver->convolution = multiply_padding;
     gpu->convolutions = KNI_CONV_BY_LIBRARY;
     transforms = true;
     for (int i = 0; i < 2; i++) {
         kn_scope scope = kn_scope_begin();
-        const int64_t size[] = {7, 5}, taps[] = {1, 1};
+        const int64_t size[] = {7, width}, taps[] = {1 + 2 * pad, 1 + 2 * pad};
         kn_device_use(on[i]);
         kn_tensor x = made(2, 2, 3, size, KN_F32, 1, INFINITY, false),
                   w = made(2, 8, 3, taps, KN_F32, 2, 0, false);
         kn_tensor other = made(2, 2, 8, size, KN_F32, 3, NAN, false),
-                  bias = kn_keep(kn_arange(0, 8, 1, KN_F32));
+                  bias = kn_keep(kn_arange(-4, 4, 1, KN_F32));
         CHECK(kn_sync(on[i]) == KN_OK);
         const uint64_t launches = gpu->launches;
         const int64_t before = transformed;
-        kn_tensor y = kn_conv2d(x, w, bias, NULL);
-        CHECK(kn_read(kn_keep(kn_add(y, other)), back[i], sizeof back[i]) == KN_OK);
+        kn_tensor y = kn_add(kn_conv2d(x, w, bias, &(kn_conv2d_args){.padding = {pad, pad}}), other);
+        CHECK(kn_read(kn_keep(relu ? kn_relu(y) : y), back[i], (size_t)count * sizeof(float)) == KN_OK);
         CHECK(gpu->launches - launches == (uint64_t)i * 2 && transformed - before == i);
         kn_scope_end(scope, KN_NONE);
     }
-    CHECK(latest.bias.memory && latest.added.memory);
-    for (int i = 0; i < 2 * 8 * 7 * 5; i++)
+    CHECK(!latest.relu && (latest.bias.memory != NULL) == !relu && (latest.added.memory != NULL) == !relu);
+    for (int i = 0; i < count; i++)
         CHECK(back[0][i] == back[1][i] || (isnan(back[0][i]) && isnan(back[1][i])));
     transforms = false;
     gpu->convolutions = KNI_CONV_BY_ANY;
@@ -846,7 +850,10 @@ int main(void)
     mends_a_library();
     mends_what_follows();
     mends_transforms();
-    mends_what_was_added();
+    for (int width = 4; width <= 5; width++)
+        for (int relu = 0; relu < 2; relu++) {
+            mends_what_was_added(relu, width, width % 2);
+        }
     cuts_weights();
     each_way();
     runs_what_was_forced();

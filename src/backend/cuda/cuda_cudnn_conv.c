@@ -104,7 +104,7 @@ static void describe(kni_text *text, const void *given)
                         k->relu ? " relu" : "");
 }
 
-/* Relu would hide what a transform spoiled. */
+/* Relu in the same call would hide what a transform spoiled. */
 static bool may_transform(const kni_convolution *p)
 {
     return p->transformed && p->dtype == KN_F32 && !p->relu;
@@ -197,6 +197,7 @@ static kn_status convolve(kni_cuda *c, const kni_convolution *p, void **workspac
     kni_dnn_kept *plan = count ? kni_dnn_find(c, &key, sizeof key, &kind) : NULL;
     if (!plan) return KN_ERROR_UNSUPPORTED;
     kni_dnn_time(c, plan, ids, memory, count, time_after(p));
+    if (p->only_transformed && !plan->choices[0].transforms) return KN_ERROR_UNSUPPORTED;
     const int64_t bytes = plan->choices[0].workspace;
     *workspace = bytes > 0 ? kni_cuda_scratch(c, (size_t)bytes) : NULL;
     if (bytes > 0 && !*workspace) return KN_ERROR_UNSUPPORTED;

@@ -116,12 +116,28 @@ static channel place_of(kni_tiled *t, bool last, kni_ir_id at, kni_ir_id *column
 static void make_again(kni_tiled *t, const kni_conv_signature *s, kni_ir_id at)
 {
     kni_ir_builder *b = t->b;
-    kni_ir_id column;
-    kni_ir_if(b, is_odd(t, kni_ir_load(b, t->y, at, t->compute, 1)));
+    kni_ir_id column, made = kni_ir_load(b, t->y, at, t->compute, 1);
+    kni_ir_if(b, is_odd(t, made));
     channel c = place_of(t, s->y_last, at, &column);
     kni_ir_id value = kni_tiled_sum_again(t, c.row, column, c.group);
     kni_ir_store(b, t->y, at, follow(t, s, &c, column, at, value));
+    if (s->finishes) {
+        kni_ir_else(b);
+        c = place_of(t, s->y_last, at, &column);
+        kni_ir_store(b, t->y, at, follow(t, s, &c, column, at, made));
+    }
     kni_ir_end(b);
+}
+
+/* What follows the sums of one channel from place `first` on, all of which are finite. */
+static void finish(kni_tiled *t, const kni_conv_signature *s, kni_ir_id first, const kni_ir_id *sums)
+{
+    kni_ir_builder *b = t->b;
+    kni_ir_id column, values[KNI_TILED_BLOCK];
+    channel c = place_of(t, s->y_last, first, &column);
+    for (int i = 0; i < s->lanes; i++)
+        values[i] = follow(t, s, &c, column, word(t, "add", first, kni_ir_whole(b, t->index, i)), sums[i]);
+    kni_ir_store(b, t->y, first, s->lanes > 1 ? kni_ir_pack(b, values, s->lanes) : values[0]);
 }
 
 kni_ir *kni_conv_build_elements(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target)
@@ -141,15 +157,19 @@ kni_ir *kni_conv_build_elements(const void *key, const kni_gpu_tail *tail, const
         word(t, "mul", word(t, "mul", kni_conv_number(t, KNI_CONV_GROUPS), kni_conv_number(t, KNI_CONV_M)),
              kni_conv_number(t, KNI_CONV_N));
     kni_ir_if(&b, word(t, "lt", first, results));
-    kni_ir_id values = kni_ir_load(&b, t->y, first, t->compute, s->lanes);
+    kni_ir_id values = kni_ir_load(&b, t->y, first, t->compute, s->lanes), sums[KNI_TILED_BLOCK];
     for (int i = 0; i < s->lanes; i++) {
-        kni_ir_id odd = is_odd(t, s->lanes > 1 ? kni_ir_lane(&b, values, i) : values);
-        any = any ? kni_ir_or(&b, any, odd) : odd;
+        sums[i] = s->lanes > 1 ? kni_ir_lane(&b, values, i) : values;
+        any = any ? kni_ir_or(&b, any, is_odd(t, sums[i])) : is_odd(t, sums[i]);
     }
     kni_ir_if(&b, any);
     kni_ir_id k = kni_ir_for(&b, kni_ir_whole(&b, t->index, 0), lanes, kni_ir_whole(&b, t->index, 1));
     make_again(t, s, word(t, "add", first, k));
     kni_ir_end(&b);
+    if (s->finishes) {
+        kni_ir_else(&b);
+        finish(t, s, first, sums);
+    }
     kni_ir_end(&b);
     kni_ir_end(&b);
     return kni_tiled_finish(t);

@@ -49,6 +49,7 @@ typedef struct kni_conv_signature {
     uint8_t adds, relu, padded; /* likewise: what followed the sum */
     uint8_t transformed;        /* the library made it by way of tiles */
     uint8_t lanes;              /* results that are looked at together */
+    uint8_t finishes;           /* what follows the sum is still to be done */
     kni_tiled_shape shape;
 } kni_conv_signature;
 

@@ -84,6 +84,8 @@ typedef struct kni_convolution {
     int what, dtype, axes;
     bool relu;
     bool tf32; /* operands in f32 may be rounded to 10 bits */
+    bool
+        only_transformed; /* KN_ERROR_UNSUPPORTED where `transformed` would say no; results may be anything then */
     int64_t images, channels, outs, groups;
     int64_t x_size[KNI_CONVOLUTION_AXES], kernel[KNI_CONVOLUTION_AXES], y_size[KNI_CONVOLUTION_AXES];
     int64_t stride[KNI_CONVOLUTION_AXES], dilation[KNI_CONVOLUTION_AXES];

@@ -222,7 +222,7 @@ kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_
     /* A gradient of the weight is looked at by channels in any case, being as small as the weight. */
     const bool all = made->transformed && what != KNI_CONV_WEIGHT;
     s.kind = all ? KNI_CONV_ELEMENTS : KNI_CONV_MENDING;
-    s.transformed = made->transformed;
+    s.transformed = made->transformed, s.finishes = made->finishes;
     s.x_last = made->x_last, s.y_last = made->y_last;
     s.has_bias = made->bias.block != NULL, s.adds = made->added.block != NULL, s.relu = made->relu;
     for (int i = 0; i < KNI_COUNT(operands); i++) {
@@ -233,6 +233,8 @@ kn_status kni_gpu_conv_mend(kni_gpu *g, const kn_record *r, int what, const kni_
     const int64_t channels = a.numbers[KNI_CONV_GROUPS] * a.numbers[KNI_CONV_M],
                   results = channels * a.numbers[KNI_CONV_N];
     s.lanes = results % KNI_TILED_BLOCK || made->result.offset % KNI_TILED_BLOCK ? 1 : KNI_TILED_BLOCK;
+    /* What follows is computed for one channel at a time. */
+    if (s.finishes && (s.y_last || a.numbers[KNI_CONV_POSITIONS] % KNI_TILED_BLOCK)) s.lanes = 1;
     const int64_t each = KNI_CONV_MENDERS * s.lanes;
     describe(&a.l, &s, &a, all ? (results + each - 1) / each : channels, 1);
     return kni_gpu_launch_product(g, &a.l);

@@ -67,6 +67,7 @@ typedef struct kni_conv_made {
         y_last; /* channels lie last in the first operand; in the other image, be it result or operand */
     bool relu;
     bool transformed; /* by way of tiles, in which one element that is not finite spoils its neighbours */
+    bool finishes;    /* bias, the other image and relu are left to who looks at the results */
 } kni_conv_made;
 /* Images or weights of few channels for a library (conv_pack.c): each place becomes `to` channels, of which those behind its own are
    zeros. `last`: channels lie last already. */

@@ -162,10 +162,26 @@ static kn_status convolve_packed(kni_gpu *g, kni_convolution p, const kni_conv_m
     return s;
 }
 
-static kn_status call_library(kni_gpu *g, const kni_convolution *p, const kni_conv_made *m)
+/* Relu hides what a transform spoils, so that a plan which transforms makes the sums alone, and whoever looks at them does the rest.
+   KN_ERROR_UNSUPPORTED without a text where plans that do all of it are faster. */
+static kn_status transform(kni_gpu *g, const kni_convolution *p, kni_conv_made *m)
+{
+    const kni_place none = {NULL, 0};
+    kni_convolution sums = *p;
+    if (!p->relu || p->dtype != KN_F32) return KN_ERROR_UNSUPPORTED;
+    sums.relu = false;
+    sums.bias = sums.added = none;
+    sums.only_transformed = true;
+    kn_status s = kni_gpu_checked(g, g->driver->convolution(g->driver, &sums));
+    m->finishes = s == KN_OK && m->transformed;
+    return s == KN_OK && !m->finishes ? KN_ERROR_UNSUPPORTED : s;
+}
+
+static kn_status call_library(kni_gpu *g, const kni_convolution *p, kni_conv_made *m)
 {
     const int to = packed_channels(g, p, m);
-    kn_status s = to ? convolve_packed(g, *p, m, to) : KN_ERROR_UNSUPPORTED;
+    kn_status s = transform(g, p, m);
+    if (s == KN_ERROR_UNSUPPORTED && to) s = convolve_packed(g, *p, m, to);
     if (s == KN_ERROR_UNSUPPORTED) s = kni_gpu_checked(g, g->driver->convolution(g->driver, p));
     if (s == KN_OK) g->launches++;
     return s;
