@@ -11,7 +11,7 @@ enum {
     RUN_BYTES = 32,         /* that lie together at least, for memory to be read in whole pieces */
     NARROW_SIDE = 8,        /* columns of a workgroup where there is little work */
     LITTLE = 16,            /* elements of an invocation, when all are at work */
-    SHORT_WALK = 2048,      /* loads below each other that are not worth further kernels */
+    SHORT_WALK = 1024,      /* loads below each other that are not worth further kernels */
     LONGER_WALK = 12 << 10, /* where columns fill the device */
     AT_WORK = 1024,         /* invocations of a processor */
     MOST_PARTS = 1024,

@@ -212,7 +212,7 @@ typedef struct value_case {
 
 /* The leaf has workgroups of 64: two vectors of columns side by side, 32 lines. */
 static const value_case value_cases[] = {
-    {"one launch", 2, 8, 200, 16, 1, 1},
+    {"one launch", 2, 8, 100, 16, 1, 1},
     {"parts that the last kernel joins", 2, 8, 4000, 16, 2, 2},
     {"parts with a kernel of their own, the last of them short", 2, 8, 20001, 64, 3, 3},
     {"columns that do not fill the workgroups", 1, 60, 7000, 16, 3, 3},
