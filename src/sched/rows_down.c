@@ -127,5 +127,6 @@ void kni_rows_lay_down(kni_work *w)
         return;
     }
     w->lanes = w->chunks = 1;
-    set_lines(w, JOINED_SIDE, kni_sched_threads(w, THREADS), w->parts);
+    /* However many parts there are: one kernel serves them all. */
+    set_lines(w, JOINED_SIDE, kni_sched_threads(w, THREADS), THREADS);
 }

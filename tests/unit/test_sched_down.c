@@ -121,8 +121,8 @@ static const layout layouts[] = {
      "1x523x144 18x1x256"},
     {64, 256, 14, 14, false, "4x49x256 4x49x256", "4x49x256 4x49x256", "4x98x256 32x1x256"},
     {64, 1024, 14, 14, true, "16x33x256 16x33x256", "16x33x256 16x33x256", "16x33x256 128x1x256"},
-    {64, 512, 7, 7, false, "8x25x256 8x25x256", "8x25x256 8x25x256", "8x25x256 64x1x128"},
-    {64, 2048, 7, 7, true, "32x13x256 32x13x256", "32x13x256 32x13x256", "32x13x256 256x1x64"},
+    {64, 512, 7, 7, false, "8x25x256 8x25x256", "8x25x256 8x25x256", "8x25x256 64x1x256"},
+    {64, 2048, 7, 7, true, "32x13x256 32x13x256", "32x13x256 32x13x256", "32x13x256 256x1x256"},
 };
 
 static void compare(const layout *l, const char *what, const char *expected)
