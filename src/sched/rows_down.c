@@ -7,14 +7,16 @@ enum {
     THREADS = 256,
     MANY_THREADS = 512, /* where few workgroups have long rows */
     LINES = 8,
-    SIDE = 8,               /* vectors of columns that a workgroup has: 128 bytes */
+    SIDE = 8, /* vectors of columns that a workgroup has: 128 bytes */
+    WHOLE_SIDE = 32,
+    LONG_ROW = 1 << 14,
     RUN_BYTES = 32,         /* that lie together at least, for memory to be read in whole pieces */
     NARROW_SIDE = 8,        /* columns of a workgroup where there is little work */
     LITTLE = 16,            /* elements of an invocation, when all are at work */
-    SHORT_WALK = 2048,      /* loads below each other that are not worth further kernels */
+    SHORT_WALK = 1024,      /* loads below each other that are not worth further kernels */
     LONGER_WALK = 12 << 10, /* where columns fill the device */
     AT_WORK = 1024,         /* invocations of a processor */
-    MOST_PARTS = 1024,
+    MOST_PARTS = 512,
     PARTS_OF_A_LINE = 2, /* that each workgroup of the last kernel may as well join by itself, */
     FEW_PLACES = 8,      /* where a line has so few, */
     BESIDE = 3,          /* or each processor has so many workgroups */
@@ -53,7 +55,9 @@ static void set_lines(kni_work *w, uint32_t side, uint32_t threads, int64_t plac
 static void set_sides(kni_work *w, int64_t columns, bool alone, uint32_t processors)
 {
     uint32_t threads = kni_sched_threads(w, THREADS);
-    int64_t side = over(columns, over(columns, SIDE));
+    /* Long rows whose columns make no whole pieces of memory are read as they lie, one after the other. */
+    bool whole = columns % SIDE && columns <= WHOLE_SIDE && w->width >= LONG_ROW;
+    int64_t side = whole ? columns : over(columns, over(columns, SIDE));
     if (alone && columns < SIDE * (int64_t)processors) {
         int64_t run = (int64_t)w->lanes * kni_work_smallest_bytes(w, KNI_WORK_R),
                 narrow = columns / processors;
@@ -123,5 +127,6 @@ void kni_rows_lay_down(kni_work *w)
         return;
     }
     w->lanes = w->chunks = 1;
-    set_lines(w, JOINED_SIDE, kni_sched_threads(w, THREADS), w->parts);
+    /* However many parts there are: one kernel serves them all. */
+    set_lines(w, JOINED_SIDE, kni_sched_threads(w, THREADS), THREADS);
 }

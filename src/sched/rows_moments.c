@@ -76,12 +76,18 @@ static void meet(kni_rows_emit *s, const kni_rows_moments *m, uint32_t i, kni_ir
     kni_ir_set(s->b, m->spread[i], word(s, "add", spread, between));
 }
 
+/* A mean that others are merged with, or a share, need not be rounded once: it comes out of what they are merged to. */
+static kni_ir_id nearly(kni_rows_emit *s, kni_ir_id x, kni_ir_id y, int dtype)
+{
+    return dtype == KN_F32 ? kni_ir_near(s->b, "div", x, y) : word(s, "div", x, y);
+}
+
 /* How many values are met with `more` of them: their share, and the factor of the square between the means. */
 static void count_more(kni_rows_emit *s, const kni_rows_moments *m, kni_ir_id more, kni_ir_id *share,
                        kni_ir_id *both)
 {
     kni_ir_id count = kni_ir_get(s->b, m->count), all = word(s, "add", count, more);
-    *share = word(s, "div", more, all);
+    *share = nearly(s, more, all, dtype_of(s, m->sum));
     *both = word(s, "mul", count, *share);
     kni_ir_set(s->b, m->count, all);
 }
@@ -211,7 +217,7 @@ static void take_some(kni_rows_emit *s, const kni_ir_id *parts, uint32_t some, v
         count_more(s, m, more, &share, &both);
         for (uint32_t i = 0; i < kni_rows_separate(w); i++) {
             kni_ir_set(s->b, m->total[i], word(s, "add", kni_ir_get(s->b, m->total[i]), totals[k][i]));
-            meet(s, m, i, word(s, "div", totals[k][i], more), squares[k][i], share, both);
+            meet(s, m, i, nearly(s, totals[k][i], more, dtype), squares[k][i], share, both);
         }
     }
 }
