@@ -32,6 +32,8 @@ void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *shape);
 /* ---- without tiles (gpu_conv_direct.c) */
 /* Whether that is the best way of ours, and whether it comes before a library's. */
 bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *shape);
+/* The neighbours of a vector where it reads and makes rows so; 0: it does not. */
+int kni_gpu_conv_rows_lanes(const kni_conv_shape *shape);
 /* Whether it reads and makes images with channels last by vectors of channels. */
 bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *shape);
 /* The most neighbours that a kernel of ours hands at once to what follows the convolution. */
