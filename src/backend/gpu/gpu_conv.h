@@ -70,7 +70,7 @@ typedef struct kni_conv_made {
     bool relu;
     bool transformed; /* by way of tiles, in which one element that is not finite spoils its neighbours */
 } kni_conv_made;
-/* Images or weights of few channels for a library (conv_pack.c): each place becomes `to` channels, of which those behind its own are
+/* Images or weights of few channels for a library (conv_packed.c): each place becomes `to` channels, of which those behind its own are
    zeros. `last`: channels lie last already. */
 enum { KNI_PACK_MOST = 8 };
 typedef struct kni_conv_packed {
