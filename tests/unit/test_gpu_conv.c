@@ -110,6 +110,18 @@ static const shape shapes[] = {
      {19, 14},
      {5, 4},
      {.stride = INTS2(3, 2), .dilation = INTS2(2, 3), .padding = INTS2(2, 0), .padding_end = INTS2(1, 2)}},
+    /* In vectors where rows are neighbours. */
+    {"rows", 2, 2, 5, 5, 5, {11, 12}, {3, 3}, {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
+    {"rows of pairs", 2, 2, 3, 3, 3, {9, 14}, {5, 5}, {.padding = INTS2(2, 2), .padding_end = INTS2(2, 2)}},
+    {"rows, uneven padding",
+     2,
+     1,
+     2,
+     2,
+     2,
+     {10, 8},
+     {2, 6},
+     {.padding = INTS2(0, 4), .padding_end = INTS2(1, 5)}},
     {"lanes, cropped", 2, 1, 4, 4, 4, {8, 9}, {3, 3}, {.padding = INTS2(-1, 2), .padding_end = INTS2(0, -2)}},
     {"many terms", 2, 3, 2, 3, 1, {20, 21}, {3, 3}, {.padding = INTS2(1, 1), .padding_end = INTS2(1, 1)}},
 };
@@ -528,8 +540,10 @@ static void each_way(void)
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
             for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
                 /* Every shape in f32, in both orders; the other dtypes and values go through some of them. */
-                const bool lanes = !strncmp(shapes[k].what, "lanes", 5) && !w;
-                if (i > 0 && i != 7 && (k + i + w) % 9 && !(lanes && i + k % 2 > 8)) continue;
+                const bool lanes = !strncmp(shapes[k].what, "lanes", 5) && !w,
+                           rows = !strncmp(shapes[k].what, "rows", 4) && !w;
+                if (i > 0 && i != 7 && (k + i + w) % 9 && !(lanes && i + k % 2 > 8) && !(rows && i < 7))
+                    continue;
                 if (check_part(n++, 6)) compare(&shapes[k], ways[w], &all[i]);
             }
 }
@@ -856,6 +870,7 @@ int main(void)
         }
     cuts_weights();
     each_way();
+    CHECK(count_kernels(LANES) > 0 && count_kernels('r') > 0);
     runs_what_was_forced();
     for (int last = 0; last < 2; last++) {
         joins_what_follows(last, KNI_CONV_BY_DIRECT, 8);

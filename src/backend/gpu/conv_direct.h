@@ -15,6 +15,8 @@ enum {
     KNI_DIRECT_ROW_TAPS = 11, /* the most that are unrolled along the rows */
     KNI_DIRECT_TAPS = 64,     /* the most sums that one invocation has for the gradient of the weight */
     KNI_DIRECT_LANES = 4,     /* channels that lie last and are read at once */
+    KNI_ROWS_COLUMNS = 7,     /* likewise along rows in vectors: the most columns of taps */
+    KNI_ROWS_TAPS = 25,       /* and taps */
     KNI_DIRECT_SUMS = 16 /* the most taps of each that one invocation has for the gradient of the weight */
 };
 
@@ -30,8 +32,9 @@ typedef struct kni_direct_signature {
         phase; /* of a transposed one that goes down: the padding of the rows by their stride, what is left */
     uint8_t dilation; /* of the rows, where it goes down */
     /* In lanes: so many vectors of channels beside each other in a workgroup, and the columns of taps of one invocation for the
-       gradient of the weight; else 0. */
-    uint8_t across, columns;
+       gradient of the weight. In rows: the neighbours of a vector, whether each vector of y has one of x, and the padding of the
+       columns. Else 0. */
+    uint8_t across, columns, padding;
     uint16_t workgroup;
     uint8_t kernel[KNI_CONV_AXES], stride[KNI_CONV_AXES];
 } kni_direct_signature;
@@ -58,6 +61,9 @@ kni_ir *kni_direct_build_weight(const void *key, const kni_gpu_tail *tail, const
 /* The same in lanes, where channels lie last and each is a group (conv_lanes.c). */
 kni_ir *kni_lanes_build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
 kni_ir *kni_lanes_build_weight(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
+/* The same along rows, in vectors of neighbours (conv_rows.c). */
+kni_ir *kni_rows_build(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
+kni_ir *kni_rows_build_weight(const void *key, const kni_gpu_tail *tail, const kni_sched_target *target);
 
 /* ---- what the two have in common (conv_direct.c) */
 typedef struct kni_direct {

@@ -27,28 +27,44 @@ static kni_ir_id is_odd(kni_tiled *t, kni_ir_id value)
 
 static bool is_weight(const kni_tiled *t) { return ((const kni_conv *)t)->what == KNI_CONV_WEIGHT; }
 
-/* Whether one of the weights that the channel's results are made with, or of its gradients, is not finite: 0 times it is NaN. */
+/* Adds 0 times an element, which is NaN where that is not finite: loads need not wait for each other, as behind a condition. */
+static void look_at(kni_tiled *t, uint32_t binding, kni_ir_id place, kni_ir_id found)
+{
+    kni_ir_builder *b = t->b;
+    kni_ir_id value = kni_ir_load(b, binding, place, t->compute, 1);
+    kni_ir_set(b, found, kni_ir_fma(b, value, kni_ir_real(b, t->compute, 0), kni_ir_get(b, found)));
+}
+
+/* The weights of a gradient by the image: the taps of each pair of channels lie side by side. */
+static void look_at_taps(kni_tiled *t, const channel *c, kni_ir_id found)
+{
+    kni_ir_builder *b = t->b;
+    kni_ir_id taps = kni_conv_number(t, KNI_CONV_TAPS), channels = kni_conv_number(t, KNI_CONV_CHANNELS);
+    kni_ir_id from = begin_dealt(t, c, channels);
+    kni_ir_id pair = kni_conv_join(t, kni_conv_join(t, c->group, channels, from),
+                                   kni_conv_number(t, KNI_CONV_OUTS), c->row);
+    kni_ir_id tap = kni_ir_for(b, kni_ir_whole(b, t->index, 0), taps, kni_ir_whole(b, t->index, 1));
+    look_at(t, t->a, kni_conv_join(t, pair, taps, tap), found);
+    kni_ir_end(b);
+    kni_ir_end(b);
+}
+
+/* Whether one of the weights that the channel's results are made with, or of its gradients, is not finite. */
 static kni_ir_id is_suspect(kni_tiled *t, const channel *c)
 {
-    enum { AT_ONCE = 8 /* loads in flight */ };
     kni_ir_builder *b = t->b;
-    kni_ir_id none = kni_ir_real(b, t->compute, 0), unused, values[AT_ONCE];
-    kni_ir_id found = kni_ir_variable(b, t->compute, 1, none);
-    kni_ir_id count = kni_conv_number(t, is_weight(t) ? KNI_CONV_N : KNI_CONV_K);
-    kni_ir_id first =
-        kni_ir_for(b, c->local, count, kni_ir_whole(b, t->index, (int64_t)KNI_CONV_MENDERS * AT_ONCE));
-    for (int i = 0; i < AT_ONCE; i++) {
-        kni_ir_id at = word(t, "add", first, kni_ir_whole(b, t->index, (int64_t)i * KNI_CONV_MENDERS));
-        kni_ir_id place = (is_weight(t) ? t->place_y : t->place_a)(t, c->row, at, c->group, &unused);
-        values[i] = kni_ir_load_where(b, is_weight(t) ? t->y : t->a, place, t->compute, 1,
-                                      word(t, "lt", at, count), none);
+    kni_ir_id unused, found = kni_ir_variable(b, t->compute, 1, kni_ir_real(b, t->compute, 0));
+    if (((const kni_conv *)t)->what == KNI_CONV_TRANSPOSED) {
+        look_at_taps(t, c, found);
+    } else {
+        kni_ir_id at = begin_dealt(t, c, kni_conv_number(t, is_weight(t) ? KNI_CONV_N : KNI_CONV_K));
+        look_at(t, is_weight(t) ? t->y : t->a,
+                (is_weight(t) ? t->place_y : t->place_a)(t, c->row, at, c->group, &unused), found);
+        kni_ir_end(b);
     }
-    for (int i = 0; i < AT_ONCE; i++)
-        kni_ir_set(b, found, kni_ir_fma(b, values[i], none, kni_ir_get(b, found)));
-    kni_ir_end(b);
     kni_ir_id one = kni_ir_real(b, KN_F32, 1), zero = kni_ir_real(b, KN_F32, 0);
-    found = kni_ir_select(b, word(t, "isnan", kni_ir_get(b, found), 0), one, zero);
-    return word(t, "gt", kni_ir_workgroup(b, KNI_IR_MAX, found), zero);
+    kni_ir_id odd = kni_ir_select(b, word(t, "isnan", kni_ir_get(b, found), 0), one, zero);
+    return word(t, "gt", kni_ir_workgroup(b, KNI_IR_MAX, odd), zero);
 }
 
 /* What follows the sum, as the library does it. */

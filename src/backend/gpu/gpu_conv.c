@@ -266,10 +266,10 @@ uint32_t kni_gpu_conv_tail_lanes(const kni_gpu *g, const kn_record *r, int what)
 {
     kni_conv_shape c;
     kni_gpu_conv_measure(r, what, &c);
-    return what != KNI_CONV_WEIGHT && c.y_last && kni_gpu_conv_wants_direct(g, &c) &&
-                   kni_gpu_conv_takes_lanes(g, &c)
-               ? KNI_TILED_BLOCK
-               : 1;
+    if (what == KNI_CONV_WEIGHT || !kni_gpu_conv_wants_direct(g, &c)) return 1;
+    if (kni_gpu_conv_takes_lanes(g, &c)) return c.y_last ? KNI_TILED_BLOCK : 1;
+    const int lanes = kni_gpu_conv_rows_lanes(&c);
+    return lanes ? (uint32_t)lanes : 1;
 }
 
 /* Whether tiles are needed; they read row-major images, and every kernel writes results as they are to lie. */

@@ -32,6 +32,8 @@ void kni_gpu_conv_measure(const kn_record *r, int what, kni_conv_shape *shape);
 /* ---- without tiles (gpu_conv_direct.c) */
 /* Whether that is the best way of ours, and whether it comes before a library's. */
 bool kni_gpu_conv_wants_direct(const kni_gpu *g, const kni_conv_shape *shape);
+/* The neighbours of a vector where it reads and makes rows so; 0: it does not. */
+int kni_gpu_conv_rows_lanes(const kni_conv_shape *shape);
 /* Whether it reads and makes images with channels last by vectors of channels. */
 bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *shape);
 /* The most neighbours that a kernel of ours hands at once to what follows the convolution. */
@@ -69,7 +71,7 @@ typedef struct kni_conv_made {
     bool transformed; /* by way of tiles, in which one element that is not finite spoils its neighbours */
     bool finishes;    /* bias, the other image and relu are left to who looks at the results */
 } kni_conv_made;
-/* Images or weights of few channels for a library (conv_pack.c): each place becomes `to` channels, of which those behind its own are
+/* Images or weights of few channels for a library (conv_packed.c): each place becomes `to` channels, of which those behind its own are
    zeros. `last`: channels lie last already. */
 enum { KNI_PACK_MOST = 8 };
 typedef struct kni_conv_packed {

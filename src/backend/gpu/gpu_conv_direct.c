@@ -147,6 +147,22 @@ bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *c)
     return across > 0 && across <= lanes_workgroup(g, c);
 }
 
+int kni_gpu_conv_rows_lanes(const kni_conv_shape *c)
+{
+    const int64_t taps = kni_count_dims(KNI_CONV_AXES, c->kernel);
+    if (c->x_last || c->y_last || !c->aligned || c->axes != 2 || c->channels != 1 || c->outs != 1) return 0;
+    if (c->dtype != KN_F32 && !kni_is_half(c->dtype)) return 0;
+    if (taps > KNI_ROWS_TAPS || !goes_down(c) || c->kernel[COLUMN] > KNI_ROWS_COLUMNS || !c->x_size[ROW])
+        return 0;
+    for (int axis = ROW; axis <= COLUMN; axis++)
+        if (c->stride[axis] != 1 || c->dilation[axis] != 1 || c->padding[axis] < 0 ||
+            c->padding[axis] >= c->kernel[axis])
+            return 0;
+    for (int lanes = KNI_DIRECT_LANES; lanes > 1; lanes /= 2)
+        if (c->x_size[COLUMN] % lanes == 0 && c->y_size[COLUMN] % lanes == 0) return lanes;
+    return 0;
+}
+
 static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 static kni_direct_signature sign(const kni_gpu *g, const kni_conv_shape *c, bool wide, bool leaves_out,
@@ -172,10 +188,17 @@ static kni_direct_signature sign(const kni_gpu *g, const kni_conv_shape *c, bool
         s.across = (uint8_t)choose_across(g, c);
         s.columns = (uint8_t)(KNI_DIRECT_SUMS / c->kernel[ROW]);
         if (s.columns > c->kernel[COLUMN]) s.columns = (uint8_t)c->kernel[COLUMN];
+    } else if (kni_gpu_conv_rows_lanes(c)) {
+        s.kind = 'r';
+        s.across = (uint8_t)kni_gpu_conv_rows_lanes(c);
+        s.columns = c->y_size[COLUMN] <= c->x_size[COLUMN];
+        s.padding = (uint8_t)c->padding[COLUMN];
     }
     const int axis = s.down ? ROW : COLUMN;
     const int64_t lines = count_positions(c) / c->y_size[axis] * c->groups * (c->outs / s.outs) /
-                          (s.across ? KNI_DIRECT_LANES : 1);
+                          (s.kind == 'l' ? KNI_DIRECT_LANES
+                           : s.across    ? s.across
+                                         : 1);
     const int64_t busy = (int64_t)g->driver->processors * 2 * KNI_DIRECT_WORKGROUP;
     int64_t run = choose_run(c->y_size[axis], s.outs > 2 ? KNI_DIRECT_RUN / 2 : KNI_DIRECT_RUN, lines, busy);
     if (s.down && c->what == KNI_CONV_TRANSPOSED) {
@@ -193,7 +216,7 @@ static kni_direct_signature sign(const kni_gpu *g, const kni_conv_shape *c, bool
     }
     const uint32_t most = g->driver->caps.max_workgroup;
     s.workgroup = most && most < KNI_DIRECT_WORKGROUP ? (uint16_t)most : KNI_DIRECT_WORKGROUP;
-    if (s.across) s.workgroup = (uint16_t)(lanes_workgroup(g, c) / s.across * s.across);
+    if (s.kind == 'l') s.workgroup = (uint16_t)(lanes_workgroup(g, c) / s.across * s.across);
     return s;
 }
 
@@ -206,9 +229,11 @@ static void number(const kni_direct_signature *s, const kni_conv_shape *c, kni_g
     n[KNI_DIRECT_CHANNELS] = c->channels;
     n[KNI_DIRECT_GROUP_OUTS] = c->outs;
     n[KNI_DIRECT_BLOCKS] =
-        s->across ? c->groups / ((int64_t)s->across * KNI_DIRECT_LANES) : c->outs / s->outs;
+        s->kind == 'l' ? c->groups / ((int64_t)s->across * KNI_DIRECT_LANES) : c->outs / s->outs;
     n[KNI_DIRECT_LINES] = s->down ? pieces(c->y_size[ROW], s->run) : c->y_size[ROW];
-    n[KNI_DIRECT_COLUMNS] = s->down ? c->y_size[COLUMN] : pieces(c->y_size[COLUMN], s->run);
+    n[KNI_DIRECT_COLUMNS] = s->kind == 'r' ? c->y_size[COLUMN] / s->across
+                            : s->down      ? c->y_size[COLUMN]
+                                           : pieces(c->y_size[COLUMN], s->run);
     n[KNI_DIRECT_ITEMS] = n[KNI_DIRECT_COLUMNS] * n[KNI_DIRECT_LINES] * c->y_size[0] * c->images;
     l->n_numbers = KNI_DIRECT_NUMBERS;
     const int64_t *const arrays[KNI_DIRECT_ARRAYS] = {c->x_size, c->y_size, c->padding, c->dilation};
@@ -229,7 +254,7 @@ static kn_status run_weight(kni_gpu *g, const kni_conv_shape *c, kni_direct_sign
     int64_t at_once = s.workgroup, busy = BUSY;
     const int64_t results = c->groups * c->outs * c->channels * kni_count_dims(KNI_CONV_AXES, c->kernel);
     l->tiles = c->groups * n[KNI_DIRECT_BLOCKS] * c->channels;
-    if (s.across) {
+    if (s.kind == 'l') {
         l->tiles = n[KNI_DIRECT_BLOCKS] * pieces(c->kernel[COLUMN], s.columns);
         at_once /= s.across;
         busy *= 2; /* for the most parts; few blocks of channels have many items each */
@@ -241,7 +266,9 @@ static kn_status run_weight(kni_gpu *g, const kni_conv_shape *c, kni_direct_sign
     s.parted = parts > 1;
     l->key = &s;
     l->key_bytes = sizeof s;
-    l->build = s.across ? kni_lanes_build_weight : kni_direct_build_weight;
+    l->build = s.kind == 'l'   ? kni_lanes_build_weight
+               : s.kind == 'r' ? kni_rows_build_weight
+                               : kni_direct_build_weight;
     l->batches = parts;
     return kni_gpu_launch_parts(g, c->dtype, parts, results, l);
 }
@@ -254,13 +281,13 @@ kn_status kni_gpu_run_conv_direct(kni_gpu *g, const kni_conv_shape *c, bool wide
     number(&s, c, l);
     if (c->what == KNI_CONV_WEIGHT) return run_weight(g, c, s, l);
     const int64_t items = l->numbers[KNI_DIRECT_ITEMS];
-    if (!s.across) l->numbers[KNI_DIRECT_ITEMS] *= c->groups * l->numbers[KNI_DIRECT_BLOCKS];
+    if (s.kind != 'l') l->numbers[KNI_DIRECT_ITEMS] *= c->groups * l->numbers[KNI_DIRECT_BLOCKS];
     if (!l->numbers[KNI_DIRECT_ITEMS]) return KN_OK;
     l->key = &s;
     l->key_bytes = sizeof s;
-    l->build = kni_direct_build;
+    l->build = s.kind == 'r' ? kni_rows_build : kni_direct_build;
     l->tiles = pieces(l->numbers[KNI_DIRECT_ITEMS], s.workgroup);
-    if (s.across) {
+    if (s.kind == 'l') {
         l->build = kni_lanes_build;
         l->tiles = pieces(items, s.workgroup / s.across) * l->numbers[KNI_DIRECT_BLOCKS];
     }
