@@ -310,6 +310,7 @@ static void legal_when_narrow(void)
                                             .pass = (uint8_t)pass,
                                             .dtype = with & 1 ? KN_BF16 : KN_F32,
                                             .side = KNI_ATTEND_SMALL,
+                                            .rows = KNI_ATTEND_BLOCK,
                                             .key_chunks = 2,
                                             .value_chunks = 1,
                                             .causal = with & 1,
@@ -327,11 +328,44 @@ static void legal_when_narrow(void)
         }
 }
 
+/* Tall blocks take half the invocations, in the memory that they had. */
+static void legal_when_tall(void)
+{
+    const kni_ir_caps wide = {.dialect = KNI_IR_CUDA,
+                              .i64 = true,
+                              .half_storage = true,
+                              .subgroups = true,
+                              .atomics = true,
+                              .subgroup = 32,
+                              .max_workgroup = 1024,
+                              .shared_bytes = 49152,
+                              .vector_bytes = 16};
+    const kni_sched_target target = {&wide, 4};
+    for (int pass = 0; pass < KNI_ATTEND_BIAS; pass++) {
+        const kni_attend_signature s = {.kind = 'a',
+                                        .pass = (uint8_t)pass,
+                                        .dtype = KN_F32,
+                                        .side = KNI_ATTEND_SIDE,
+                                        .rows = KNI_ATTEND_TALL,
+                                        .key_chunks = 1,
+                                        .value_chunks = 1,
+                                        .quads = 1,
+                                        .keeps = true};
+        kni_ir *ir = kni_attend_build(&s, &target);
+        kni_ir_text text = {NULL, 0, 0, false};
+        CHECK(kni_attend_workgroup(&s) == 128 && kni_attend_shared(&s) == 32768);
+        CHECK(ir && kni_ir_legalise(ir, &wide) == KN_OK && kni_ir_emit(ir, &wide, &text) == KN_OK);
+        kni_ir_text_free(&text);
+        kni_ir_free(ir);
+    }
+}
+
 int main(void)
 {
     setenv("KN_OPENCL_OPTIONS", "-cl-opt-disable", 0);
     ways_by_name();
     legal_when_narrow();
+    legal_when_tall();
     launches_little();
     on_opencl();
     kn_device_use(NULL);
