@@ -1,5 +1,6 @@
 /* Ops that a device runs by something better than a schedule or a reference kernel, and the support matrix. */
 #include "backend/gpu/gpu_conv.h"
+#include "backend/gpu/gpu_pool.h"
 #include "backend/gpu/gpu_scan.h"
 #include "backend/gpu/gpu_sort.h"
 
@@ -18,6 +19,12 @@ static const struct {
     {&kni_op_update_at, kni_gpu_run_update_at},
     {&kni_op_attention_at, kni_gpu_run_attention_at},
     {&kni_op_concat, kni_gpu_run_concat},
+    {&kni_op_pad, kni_gpu_run_pad},
+    {&kni_op_max_pool, kni_gpu_run_max_pool},
+    {&kni_op_max_pool_values, kni_gpu_run_max_pool_values},
+    {&kni_op_max_pool_grad, kni_gpu_run_max_pool_grad},
+    {&kni_op_avg_pool, kni_gpu_run_avg_pool},
+    {&kni_op_avg_pool_grad, kni_gpu_run_avg_pool_grad},
     {&kni_op_embedding, kni_gpu_run_embedding},
     {&kni_op_embedding_grad, kni_gpu_run_embedding_grad},
     {&kni_op_select_assign, kni_gpu_run_select_assign},
@@ -60,6 +67,13 @@ kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)
     return KN_ERROR_UNSUPPORTED;
 }
 
+bool kni_gpu_has_native(const kn_op *row)
+{
+    for (int i = 0; i < KNI_COUNT(entries); i++)
+        if (entries[i].row == row) return true;
+    return kni_gpu_product_of(row) != NULL;
+}
+
 kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why)
 {
     const char *unused;
@@ -71,11 +85,9 @@ kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, con
         return KN_SUPPORT_NO;
     }
     if (row->view || row->body) return KN_SUPPORT_NATIVE;
-    if (kni_gpu_product_of(row)) return KN_SUPPORT_NATIVE;
     const bool layers = row == &kni_op_recurrent_layers || row == &kni_op_recurrent_layers_grad;
     if (layers && !kni_gpu_has_layers(g, dtype)) return KN_SUPPORT_LOWERED;
-    for (int i = 0; i < KNI_COUNT(entries); i++)
-        if (entries[i].row == row) return KN_SUPPORT_NATIVE;
+    if (kni_gpu_has_native(row)) return KN_SUPPORT_NATIVE;
     if (row->lower) return KN_SUPPORT_LOWERED;
     if (row->launch) return KN_SUPPORT_REFERENCE;
     *why = row->host ? "its function runs on the host" : "no kernel";
