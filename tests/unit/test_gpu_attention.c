@@ -277,6 +277,22 @@ static void count_launches(kn_dtype dtype, bool masked, bool biased, int forward
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Rotary embedding reads heads and tokens that changed places as they lie: no copy is made first. */
+static void rope_launches(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device on = kn_device_open("paper");
+    if (!CHECK(on != NULL)) return;
+    kn_device_use(on);
+    kn_tensor x = kn_keep(kn_transpose(kn_zeros(KN_SHAPE(2, 9, 6, 16), KN_BF16), 1, 2));
+    kn_tensor table = kn_keep(kn_zeros(KN_SHAPE(9, 8), KN_F32));
+    CHECK(kn_sync(on) == KN_OK);
+    const int64_t before = paper_now.launches;
+    CHECK(kn_ok(kn_rope(x, table, table, NULL)) && kn_sync(on) == KN_OK);
+    CHECK(paper_now.launches - before == 1);
+    kn_scope_end(scope, KN_NONE);
+}
+
 static void launches_little(void)
 {
     paper_do = (paper_orders){.room = 1 << 26, .fault = -1};
@@ -286,6 +302,7 @@ static void launches_little(void)
     count_launches(KN_F32, true, true, 1, 3);
     count_launches(KN_BF16, true, true, 1, 3);
     count_launches(KN_F16, false, true, 1, 3);
+    rope_launches();
 }
 
 /* ---- texts */
