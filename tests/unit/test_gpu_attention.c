@@ -277,6 +277,22 @@ static void count_launches(kn_dtype dtype, bool masked, bool biased, int forward
     kn_scope_end(scope, KN_NONE);
 }
 
+/* Rotary embedding reads heads and tokens that changed places as they lie: no copy is made first. */
+static void rope_launches(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_device on = kn_device_open("paper");
+    if (!CHECK(on != NULL)) return;
+    kn_device_use(on);
+    kn_tensor x = kn_keep(kn_transpose(kn_zeros(KN_SHAPE(2, 9, 6, 16), KN_BF16), 1, 2));
+    kn_tensor table = kn_keep(kn_zeros(KN_SHAPE(9, 8), KN_F32));
+    CHECK(kn_sync(on) == KN_OK);
+    const int64_t before = paper_now.launches;
+    CHECK(kn_ok(kn_rope(x, table, table, NULL)) && kn_sync(on) == KN_OK);
+    CHECK(paper_now.launches - before == 1);
+    kn_scope_end(scope, KN_NONE);
+}
+
 static void launches_little(void)
 {
     paper_do = (paper_orders){.room = 1 << 26, .fault = -1};
@@ -286,6 +302,7 @@ static void launches_little(void)
     count_launches(KN_F32, true, true, 1, 3);
     count_launches(KN_BF16, true, true, 1, 3);
     count_launches(KN_F16, false, true, 1, 3);
+    rope_launches();
 }
 
 /* ---- texts */
@@ -310,6 +327,7 @@ static void legal_when_narrow(void)
                                             .pass = (uint8_t)pass,
                                             .dtype = with & 1 ? KN_BF16 : KN_F32,
                                             .side = KNI_ATTEND_SMALL,
+                                            .rows = KNI_ATTEND_BLOCK,
                                             .key_chunks = 2,
                                             .value_chunks = 1,
                                             .causal = with & 1,
@@ -327,11 +345,44 @@ static void legal_when_narrow(void)
         }
 }
 
+/* Tall blocks take half the invocations, in the memory that they had. */
+static void legal_when_tall(void)
+{
+    const kni_ir_caps wide = {.dialect = KNI_IR_CUDA,
+                              .i64 = true,
+                              .half_storage = true,
+                              .subgroups = true,
+                              .atomics = true,
+                              .subgroup = 32,
+                              .max_workgroup = 1024,
+                              .shared_bytes = 49152,
+                              .vector_bytes = 16};
+    const kni_sched_target target = {&wide, 4};
+    for (int pass = 0; pass < KNI_ATTEND_BIAS; pass++) {
+        const kni_attend_signature s = {.kind = 'a',
+                                        .pass = (uint8_t)pass,
+                                        .dtype = KN_F32,
+                                        .side = KNI_ATTEND_SIDE,
+                                        .rows = KNI_ATTEND_TALL,
+                                        .key_chunks = 1,
+                                        .value_chunks = 1,
+                                        .quads = 1,
+                                        .keeps = true};
+        kni_ir *ir = kni_attend_build(&s, &target);
+        kni_ir_text text = {NULL, 0, 0, false};
+        CHECK(kni_attend_workgroup(&s) == 128 && kni_attend_shared(&s) == 32768);
+        CHECK(ir && kni_ir_legalise(ir, &wide) == KN_OK && kni_ir_emit(ir, &wide, &text) == KN_OK);
+        kni_ir_text_free(&text);
+        kni_ir_free(ir);
+    }
+}
+
 int main(void)
 {
     setenv("KN_OPENCL_OPTIONS", "-cl-opt-disable", 0);
     ways_by_name();
     legal_when_narrow();
+    legal_when_tall();
     launches_little();
     on_opencl();
     kn_device_use(NULL);

@@ -3,7 +3,10 @@
 #include "backend/gpu/attention_tile.h"
 #include "core/text.h"
 
-enum { B = KNI_ATTEND_B, CELLS = KNI_ATTEND_CELLS };
+enum { B = KNI_ATTEND_B, ROWS = KNI_ATTEND_ROWS, CELLS = KNI_ATTEND_CELLS };
+
+static int rows_of(const kni_attend *a) { return a->s->rows; }
+static int cells_of(const kni_attend *a) { return a->s->rows * B; }
 
 static kni_ir_id add(kni_attend *a, kni_ir_id x, kni_ir_id y) { return kni_ir_word(a->b, "add", x, y); }
 static kni_ir_id sub(kni_attend *a, kni_ir_id x, kni_ir_id y) { return kni_ir_word(a->b, "sub", x, y); }
@@ -26,11 +29,11 @@ typedef struct tile {
 
 static kni_ir_id query_of(kni_attend *a, const tile *t, int i, int j)
 {
-    return t->turned ? kni_attend_line(a, t->query, a->across, j) : kni_attend_line(a, t->query, a->down, i);
+    return t->turned ? kni_attend_column(a, t->query, j) : kni_attend_row(a, t->query, i);
 }
 static kni_ir_id key_of(kni_attend *a, const tile *t, int i, int j)
 {
-    return t->turned ? kni_attend_line(a, t->key, a->down, i) : kni_attend_line(a, t->key, a->across, j);
+    return t->turned ? kni_attend_row(a, t->key, i) : kni_attend_column(a, t->key, j);
 }
 
 /* The element of mask or bias, whose steps begin at number `steps`. */
@@ -47,7 +50,7 @@ static void make_scores(kni_attend *a, const tile *t, const kni_ir_id *cells, kn
                         kni_ir_id *slopes)
 {
     kni_ir_id scale = kni_attend_factor(a, KNI_ATTEND_SCALE), cap = kni_attend_factor(a, KNI_ATTEND_CAP);
-    for (int c = 0; c < CELLS; c++) {
+    for (int c = 0; c < cells_of(a); c++) {
         kni_ir_id query = query_of(a, t, c / B, c % B), key = key_of(a, t, c / B, c % B);
         kni_ir_id sees = kni_ir_and(a->b, less(a, query, number(a, KNI_ATTEND_QUERY_COUNT)),
                                     less(a, key, number(a, KNI_ATTEND_KEY_COUNT)));
@@ -93,14 +96,15 @@ static void make_kept(kni_attend *a, const tile *t, kni_ir_id *kept)
     kni_ir_id heads = kni_ir_param_value(b, a->wholes[KNI_ATTEND_HEADS]);
     kni_ir_id batch = kni_ir_cast(b, a->batch, KN_I64), head = kni_ir_cast(b, a->head, KN_I64);
     kni_ir_id lines = mul(a, add(a, mul(a, batch, heads), head), queries);
-    for (int c = 0; c < CELLS; c++) {
+    for (int c = 0; c < cells_of(a); c++) {
         /* Where lines are multiples of four, the keys of a block of cells share what is computed for one. */
-        const int i = a->s->even && t->turned ? 0 : c / B, j = a->s->even && !t->turned ? 0 : c % B;
+        const int i = a->s->even && t->turned ? c / B / 4 * 4 : c / B,
+                  j = a->s->even && !t->turned ? 0 : c % B;
         kni_ir_id query = kni_ir_cast(b, query_of(a, t, i, j), KN_I64),
                   key = kni_ir_cast(b, key_of(a, t, i, j), KN_I64);
         kni_ir_id e = add(a, mul(a, add(a, lines, query), keys), key);
         kni_ir_id block = kni_ir_word(b, "shr", e, kni_ir_whole(b, KN_I64, 2));
-        kni_ir_id word = kni_ir_whole(b, KN_I64, t->turned ? c / B : c % B);
+        kni_ir_id word = kni_ir_whole(b, KN_I64, t->turned ? c / B % 4 : c % B);
         if (!a->s->even) word = kni_ir_word(b, "and", e, kni_ir_whole(b, KN_I64, 3));
         kni_ir_id drawn = kni_ir_philox(b, draws_by, block, word);
         kept[c] = kni_ir_word(b, "ge", drawn, kni_ir_param_value(b, a->wholes[KNI_ATTEND_THRESHOLD]));
@@ -200,11 +204,11 @@ static kni_ir_id place_of_dots(kni_attend *a)
 }
 
 /* The logarithms, or the dots, of the queries of a block. */
-static void load_rows(kni_attend *a, const tile *t, bool dots, kni_ir_id values[B])
+static void load_rows(kni_attend *a, const tile *t, bool dots, kni_ir_id values[ROWS])
 {
     kni_ir_id base = first_row(a);
     if (dots) base = add(a, base, place_of_dots(a));
-    for (int i = 0; i < B; i++) {
+    for (int i = 0; i < (t->turned ? B : rows_of(a)); i++) {
         kni_ir_id query = query_of(a, t, i, i);
         values[i] = kni_ir_load_where(a->b, a->rows, add(a, base, query), KN_F32, 1,
                                       less(a, query, number(a, KNI_ATTEND_QUERY_COUNT)), real(a, 0));
@@ -212,11 +216,11 @@ static void load_rows(kni_attend *a, const tile *t, bool dots, kni_ir_id values[
 }
 
 /* Stored by the invocations of the first column. */
-static void store_rows(kni_attend *a, const tile *t, bool dots, const kni_ir_id values[B])
+static void store_rows(kni_attend *a, const tile *t, bool dots, const kni_ir_id values[ROWS])
 {
     kni_ir_id base = first_row(a);
     if (dots) base = add(a, base, place_of_dots(a));
-    for (int i = 0; i < B; i++) {
+    for (int i = 0; i < rows_of(a); i++) {
         kni_ir_id query = query_of(a, t, i, i);
         kni_ir_id own = kni_ir_and(a->b, equal(a, a->across, whole(a, 0)),
                                    less(a, query, number(a, KNI_ATTEND_QUERY_COUNT)));
@@ -227,8 +231,8 @@ static void store_rows(kni_attend *a, const tile *t, bool dots, const kni_ir_id 
 /* ---- forward */
 
 typedef struct online {
-    kni_ir_id top[B],
-        sum[B]; /* variables: the largest score of a row so far, the sum of this invocation's columns */
+    kni_ir_id top[ROWS],
+        sum[ROWS]; /* variables: the largest score of a row so far, the sum of this invocation's columns */
     kni_ir_id y[KNI_ATTEND_CHUNKS * CELLS];
 } online;
 
@@ -240,9 +244,9 @@ static kni_ir_id or_zero(kni_attend *a, kni_ir_id top)
 /* Takes in a tile of scores; what is held are its weights below the new tops. */
 static void take_in(kni_attend *a, const tile *t, online *o, const kni_ir_id *scores)
 {
-    kni_ir_id tops[B], weights[CELLS], kept[CELLS];
+    kni_ir_id tops[ROWS], weights[CELLS], kept[CELLS];
     const int chunks = a->s->value_chunks;
-    for (int i = 0; i < B; i++) {
+    for (int i = 0; i < rows_of(a); i++) {
         tops[i] = get(a, o->top[i]);
         for (int j = 0; j < B; j++) {
             kni_ir_id s = scores[i * B + j];
@@ -250,7 +254,7 @@ static void take_in(kni_attend *a, const tile *t, online *o, const kni_ir_id *sc
         }
     }
     kni_attend_over_columns(a, true, tops, false);
-    for (int i = 0; i < B; i++) {
+    for (int i = 0; i < rows_of(a); i++) {
         kni_ir_id base = or_zero(a, tops[i]), shrinks = kni_attend_power(a, sub(a, get(a, o->top[i]), base));
         kni_ir_id sum = mul(a, get(a, o->sum[i]), shrinks);
         for (int j = 0; j < B; j++) {
@@ -261,13 +265,13 @@ static void take_in(kni_attend *a, const tile *t, online *o, const kni_ir_id *sc
         kni_ir_set(a->b, o->top[i], tops[i]);
         for (int c = 0; c < chunks; c++)
             for (int j = 0; j < B; j++) {
-                kni_ir_id y = o->y[(c * B + i) * B + j];
+                kni_ir_id y = o->y[(c * rows_of(a) + i) * B + j];
                 kni_ir_set(a->b, y, mul(a, get(a, y), shrinks));
             }
     }
     if (a->s->drops) {
         make_kept(a, t, kept);
-        for (int c = 0; c < CELLS; c++) weights[c] = drop(a, kept[c], weights[c]);
+        for (int c = 0; c < cells_of(a); c++) weights[c] = drop(a, kept[c], weights[c]);
     }
     kni_attend_hold(a, weights);
 }
@@ -275,20 +279,21 @@ static void take_in(kni_attend *a, const tile *t, online *o, const kni_ir_id *sc
 /* The results of the rows, and the logarithms; 0 in rows without a key. */
 static void finish_rows(kni_attend *a, const tile *t, online *o)
 {
-    kni_ir_id sums[B], logs[B], values[CELLS];
+    kni_ir_id sums[ROWS], logs[ROWS], values[CELLS];
     kni_attend_rows y =
         result(a, a->y, KNI_ATTEND_HEADS, a->head, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_VALUE_SIZE);
-    for (int i = 0; i < B; i++) sums[i] = get(a, o->sum[i]);
+    for (int i = 0; i < rows_of(a); i++) sums[i] = get(a, o->sum[i]);
     kni_attend_over_columns(a, false, sums, false);
     for (int c = 0; c < a->s->value_chunks; c++) {
-        for (int e = 0; e < CELLS; e++) {
-            kni_ir_id sum = sums[e / B], value = kni_ir_word(a->b, "div", get(a, o->y[c * CELLS + e]), sum);
+        for (int e = 0; e < cells_of(a); e++) {
+            kni_ir_id sum = sums[e / B],
+                      value = kni_ir_word(a->b, "div", get(a, o->y[c * cells_of(a) + e]), sum);
             values[e] = kni_ir_select(a->b, equal(a, sum, real(a, 0)), real(a, 0), value);
         }
         kni_attend_store(a, &y, t->query, values, c);
     }
     if (!a->s->keeps) return;
-    for (int i = 0; i < B; i++) {
+    for (int i = 0; i < rows_of(a); i++) {
         kni_ir_id top = get(a, o->top[i]), log = add(a, top, kni_ir_word(a->b, "log", sums[i], 0));
         logs[i] = kni_ir_select(a->b, equal(a, sums[i], real(a, 0)), real(a, 0), log);
     }
@@ -301,15 +306,15 @@ static void build_forward(kni_attend *a)
     kni_ir_id cells[CELLS], scores[CELLS];
     tile t = {.query = locate(a, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_HEADS, &a->head)};
     locate_head(a);
-    for (int i = 0; i < B; i++) o.top[i] = kni_ir_variable(a->b, KN_F32, 1, negative_infinity(a));
-    kni_attend_clear(a, o.sum, B);
-    kni_attend_clear(a, o.y, a->s->value_chunks * CELLS);
+    for (int i = 0; i < rows_of(a); i++) o.top[i] = kni_ir_variable(a->b, KN_F32, 1, negative_infinity(a));
+    kni_attend_clear(a, o.sum, rows_of(a));
+    kni_attend_clear(a, o.y, a->s->value_chunks * cells_of(a));
     t.key = kni_ir_for(a->b, whole(a, 0), end_of_keys(a, t.query), whole(a, a->s->side));
-    kni_attend_clear(a, cells, CELLS);
+    kni_attend_clear(a, cells, cells_of(a));
     kni_attend_multiply(a, &a->of_q, t.query, &a->of_k, t.key, cells);
     make_scores(a, &t, cells, scores, NULL);
     take_in(a, &t, &o, scores);
-    kni_attend_gather(a, &a->of_v, t.key, o.y, a->s->value_chunks);
+    kni_attend_gather(a, &a->of_v, t.key, t.query, a->of_q.rows, o.y, a->s->value_chunks);
     kni_ir_end(a->b);
     finish_rows(a, &t, &o);
 }
@@ -323,19 +328,19 @@ typedef struct slopes {
 } slopes;
 
 /* logs and dots (NULL: taken for 0) of the queries of a block. */
-static void make_slopes(kni_attend *a, const tile *t, const kni_ir_id logs[B], const kni_ir_id dots[B],
+static void make_slopes(kni_attend *a, const tile *t, const kni_ir_id logs[ROWS], const kni_ir_id dots[ROWS],
                         bool plain, slopes *to)
 {
     kni_ir_id cells[CELLS], along[CELLS], scores[CELLS], kept[CELLS];
-    kni_attend_clear(a, cells, CELLS);
-    kni_attend_clear(a, along, CELLS);
+    kni_attend_clear(a, cells, cells_of(a));
+    kni_attend_clear(a, along, cells_of(a));
     const kni_attend_rows *left = t->turned ? &a->of_k : &a->of_q, *right = t->turned ? &a->of_q : &a->of_k;
     kni_attend_multiply(a, left, t->turned ? t->key : t->query, right, t->turned ? t->query : t->key, cells);
     left = t->turned ? &a->of_v : &a->of_dy, right = t->turned ? &a->of_dy : &a->of_v;
     kni_attend_multiply(a, left, t->turned ? t->key : t->query, right, t->turned ? t->query : t->key, along);
     make_scores(a, t, cells, scores, to->caps);
     if (a->s->drops) make_kept(a, t, kept);
-    for (int c = 0; c < CELLS; c++) {
+    for (int c = 0; c < cells_of(a); c++) {
         const int row = t->turned ? c % B : c / B;
         kni_ir_id p = kni_attend_power(a, sub(a, scores[c], logs[row])), dp = get(a, along[c]);
         if (a->s->drops) dp = drop(a, kept[c], dp);
@@ -347,16 +352,16 @@ static void make_slopes(kni_attend *a, const tile *t, const kni_ir_id logs[B], c
 }
 
 /* The sum over each row of dy y. */
-static void make_dots(kni_attend *a, const tile *t, kni_ir_id dots[B])
+static void make_dots(kni_attend *a, const tile *t, kni_ir_id dots[ROWS])
 {
     kni_attend_rows y =
         result(a, a->y, KNI_ATTEND_HEADS, a->head, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_VALUE_SIZE);
     const kni_attend_rows *dy = &a->of_dy;
-    for (int i = 0; i < B; i++) {
-        kni_ir_id query = kni_attend_line(a, t->query, a->down, i), there = less(a, query, y.rows);
+    for (int i = 0; i < rows_of(a); i++) {
+        kni_ir_id query = kni_attend_row(a, t->query, i), there = less(a, query, y.rows);
         dots[i] = real(a, 0);
         for (int c = 0; c < a->s->value_chunks * B; c++) {
-            kni_ir_id at = kni_attend_line(a, whole(a, c / B * a->s->side), a->across, c % B);
+            kni_ir_id at = kni_attend_column(a, whole(a, c / B * a->s->side), c % B);
             kni_ir_id inside = kni_ir_and(a->b, there, less(a, at, y.size));
             kni_ir_id left =
                 kni_ir_load_where(a->b, a->y, add(a, kni_attend_join(a, query, y.step, y.base), at), KN_F32,
@@ -377,8 +382,8 @@ static void store_all(kni_attend *a, const kni_attend_rows *to, kni_ir_id first,
 {
     kni_ir_id values[CELLS];
     for (int c = 0; c < chunks; c++) {
-        for (int e = 0; e < CELLS; e++) {
-            values[e] = get(a, sums[c * CELLS + e]);
+        for (int e = 0; e < cells_of(a); e++) {
+            values[e] = get(a, sums[c * cells_of(a) + e]);
             if (factor) values[e] = mul(a, values[e], factor);
         }
         kni_attend_store(a, to, first, values, c);
@@ -386,31 +391,31 @@ static void store_all(kni_attend *a, const kni_attend_rows *to, kni_ir_id first,
 }
 
 /* Dots and gradient at once: sum of p dp k - (sum of p dp) (sum of p k). */
-static void sum_queries(kni_attend *a, tile *t, const kni_ir_id logs[B], kni_ir_id *sums)
+static void sum_queries(kni_attend *a, tile *t, const kni_ir_id logs[ROWS], kni_ir_id *sums)
 {
     slopes s;
-    kni_ir_id dots[B], totals[B], losses[KNI_ATTEND_CHUNKS * CELLS];
+    kni_ir_id dots[ROWS], totals[ROWS], losses[KNI_ATTEND_CHUNKS * CELLS];
     const int chunks = a->s->key_chunks;
-    kni_attend_clear(a, totals, B);
-    kni_attend_clear(a, losses, chunks * CELLS);
+    kni_attend_clear(a, totals, rows_of(a));
+    kni_attend_clear(a, losses, chunks * cells_of(a));
     t->key = kni_ir_for(a->b, whole(a, 0), end_of_keys(a, t->query), whole(a, a->s->side));
     make_slopes(a, t, logs, NULL, true, &s);
-    for (int c = 0; c < CELLS; c++)
+    for (int c = 0; c < cells_of(a); c++)
         kni_ir_set(a->b, totals[c / B], add(a, get(a, totals[c / B]), s.scores[c]));
-    for (int c = 0; c < CELLS && a->s->capped; c++) {
+    for (int c = 0; c < cells_of(a) && a->s->capped; c++) {
         s.scores[c] = mul(a, s.scores[c], s.caps[c]);
         s.all[c] = mul(a, s.all[c], s.caps[c]);
     }
     kni_attend_hold(a, s.scores);
-    kni_attend_gather(a, &a->of_k, t->key, sums, chunks);
+    kni_attend_gather(a, &a->of_k, t->key, t->query, a->of_q.rows, sums, chunks);
     kni_attend_hold(a, s.all);
-    kni_attend_gather(a, &a->of_k, t->key, losses, chunks);
+    kni_attend_gather(a, &a->of_k, t->key, t->query, a->of_q.rows, losses, chunks);
     kni_ir_end(a->b);
-    for (int i = 0; i < B; i++) dots[i] = get(a, totals[i]);
+    for (int i = 0; i < rows_of(a); i++) dots[i] = get(a, totals[i]);
     kni_attend_over_columns(a, false, dots, false);
     store_rows(a, t, true, dots);
-    for (int e = 0; e < chunks * CELLS; e++) {
-        kni_ir_id lost = mul(a, get(a, losses[e]), dots[e / B % B]);
+    for (int e = 0; e < chunks * cells_of(a); e++) {
+        kni_ir_id lost = mul(a, get(a, losses[e]), dots[e / B % rows_of(a)]);
         kni_ir_set(a->b, sums[e], sub(a, get(a, sums[e]), lost));
     }
 }
@@ -418,11 +423,11 @@ static void sum_queries(kni_attend *a, tile *t, const kni_ir_id logs[B], kni_ir_
 static void build_queries(kni_attend *a)
 {
     slopes s;
-    kni_ir_id logs[B], dots[B], sums[KNI_ATTEND_CHUNKS * CELLS];
+    kni_ir_id logs[ROWS], dots[ROWS], sums[KNI_ATTEND_CHUNKS * CELLS];
     tile t = {.query = locate(a, KNI_ATTEND_QUERY_COUNT, KNI_ATTEND_HEADS, &a->head)};
     locate_head(a);
     load_rows(a, &t, false, logs);
-    kni_attend_clear(a, sums, a->s->key_chunks * CELLS);
+    kni_attend_clear(a, sums, a->s->key_chunks * cells_of(a));
     if (a->s->summed) {
         sum_queries(a, &t, logs, sums);
     } else {
@@ -430,7 +435,7 @@ static void build_queries(kni_attend *a)
         t.key = kni_ir_for(a->b, whole(a, 0), end_of_keys(a, t.query), whole(a, a->s->side));
         make_slopes(a, &t, logs, dots, false, &s);
         kni_attend_hold(a, s.scores);
-        kni_attend_gather(a, &a->of_k, t.key, sums, a->s->key_chunks);
+        kni_attend_gather(a, &a->of_k, t.key, t.query, a->of_q.rows, sums, a->s->key_chunks);
         kni_ir_end(a->b);
     }
     kni_attend_rows dq =
@@ -443,10 +448,10 @@ static void store_slopes(kni_attend *a, const tile *t, const kni_ir_id *scores)
 {
     kni_ir_id queries = number(a, KNI_ATTEND_QUERY_COUNT), keys = number(a, KNI_ATTEND_KEY_COUNT);
     for (int j = 0; j < B; j++) {
-        kni_ir_id column[B], query = query_of(a, t, 0, j), there = less(a, query, queries);
+        kni_ir_id column[ROWS], query = query_of(a, t, 0, j), there = less(a, query, queries);
         kni_ir_id line = mul(a, add(a, first_row(a), query), keys);
-        for (int i = 0; i < B; i++) column[i] = scores[i * B + j];
-        for (int i = 0; i < (a->s->slope_quads ? 1 : B); i++) {
+        for (int i = 0; i < rows_of(a); i++) column[i] = scores[i * B + j];
+        for (int i = 0; i < rows_of(a); i += a->s->slope_quads ? B : 1) {
             kni_ir_id key = key_of(a, t, i, 0);
             kni_ir_store_where(a->b, a->made[2], add(a, line, key),
                                kni_ir_pack(a->b, column + i, a->s->slope_quads ? B : 1),
@@ -460,7 +465,7 @@ static void store_no_slopes(kni_attend *a, const tile *t)
 {
     kni_ir_id zeros[CELLS];
     tile before = *t;
-    for (int c = 0; c < CELLS; c++) zeros[c] = real(a, 0);
+    for (int c = 0; c < cells_of(a); c++) zeros[c] = real(a, 0);
     before.query = kni_ir_for(a->b, whole(a, 0), t->key, whole(a, a->s->side));
     store_slopes(a, &before, zeros);
     kni_ir_end(a->b);
@@ -469,12 +474,12 @@ static void store_no_slopes(kni_attend *a, const tile *t)
 static void build_keys(kni_attend *a)
 {
     slopes s;
-    kni_ir_id logs[B], dots[B], dk[KNI_ATTEND_CHUNKS * CELLS], dv[KNI_ATTEND_CHUNKS * CELLS];
+    kni_ir_id logs[ROWS], dots[ROWS], dk[KNI_ATTEND_CHUNKS * CELLS], dv[KNI_ATTEND_CHUNKS * CELLS];
     tile t = {.key = locate(a, KNI_ATTEND_KEY_COUNT, KNI_ATTEND_KEY_HEADS, &a->key_head), .turned = true};
     kni_ir_id ratio = kni_ir_word(a->b, "div", number(a, KNI_ATTEND_HEADS), number(a, KNI_ATTEND_KEY_HEADS));
     locate_keys(a);
-    kni_attend_clear(a, dk, a->s->key_chunks * CELLS);
-    kni_attend_clear(a, dv, a->s->value_chunks * CELLS);
+    kni_attend_clear(a, dk, a->s->key_chunks * cells_of(a));
+    kni_attend_clear(a, dv, a->s->value_chunks * cells_of(a));
     kni_ir_id first = mul(a, a->key_head, ratio);
     a->head = kni_ir_for(a->b, first, add(a, first, ratio), whole(a, 1));
     locate_queries(a);
@@ -485,12 +490,12 @@ static void build_keys(kni_attend *a)
     load_rows(a, &t, true, dots);
     make_slopes(a, &t, logs, dots, a->s->slopes != 0, &s);
     if (a->s->slopes) store_slopes(a, &t, s.scores);
-    for (int c = 0; c < CELLS && a->s->slopes && a->s->capped; c++)
+    for (int c = 0; c < cells_of(a) && a->s->slopes && a->s->capped; c++)
         s.scores[c] = mul(a, s.scores[c], s.caps[c]);
     kni_attend_hold(a, s.weights);
-    kni_attend_gather(a, &a->of_dy, t.query, dv, a->s->value_chunks);
+    kni_attend_gather(a, &a->of_dy, t.query, t.key, a->of_k.rows, dv, a->s->value_chunks);
     kni_attend_hold(a, s.scores);
-    kni_attend_gather(a, &a->of_q, t.query, dk, a->s->key_chunks);
+    kni_attend_gather(a, &a->of_q, t.query, t.key, a->of_k.rows, dk, a->s->key_chunks);
     kni_ir_end(a->b);
     kni_ir_end(a->b);
     kni_attend_rows to =
@@ -548,16 +553,16 @@ static void store_bias(kni_attend *a, kni_ir_id batch, kni_ir_id head, const til
 {
     kni_ir_id queries = number(a, KNI_ATTEND_QUERY_COUNT), keys = number(a, KNI_ATTEND_KEY_COUNT);
     if (!a->s->over[2] && !a->s->over[3]) {
-        for (int c = 0; c < CELLS; c++) {
+        for (int c = 0; c < cells_of(a); c++) {
             kni_ir_id query = query_of(a, t, c / B, c % B), key = key_of(a, t, c / B, c % B);
             kni_ir_store_where(a->b, a->made[0], place_in_bias(a, batch, head, query, key), get(a, sums[c]),
                                kni_ir_and(a->b, less(a, query, queries), less(a, key, keys)));
         }
         return;
     }
-    for (int c = 0; c < CELLS; c++) {
-        kni_ir_id query = kni_attend_line(a, whole(a, 0), a->down, c / B);
-        kni_ir_id key = kni_attend_line(a, whole(a, 0), a->across, c % B);
+    for (int c = 0; c < cells_of(a); c++) {
+        kni_ir_id query = kni_attend_row(a, whole(a, 0), c / B);
+        kni_ir_id key = kni_attend_column(a, whole(a, 0), c % B);
         kni_ir_store(a->b, a->held, kni_attend_join(a, key, whole(a, a->s->side), query), get(a, sums[c]));
     }
     kni_ir_barrier(a->b);
@@ -576,12 +581,13 @@ static void build_bias(kni_attend *a)
 {
     const int64_t side = a->s->side;
     slopes s;
-    kni_ir_id sums[CELLS], logs[B], dots[B], rest = kni_ir_builtin_value(a->b, KNI_IR_GROUP, 0, a->index);
+    kni_ir_id sums[CELLS], logs[ROWS], dots[ROWS],
+        rest = kni_ir_builtin_value(a->b, KNI_IR_GROUP, 0, a->index);
     kni_ir_id key = part_of(a, 3, KNI_ATTEND_KEY_COUNT, side, &rest);
     kni_ir_id query = part_of(a, 2, KNI_ATTEND_QUERY_COUNT, side, &rest);
     kni_ir_id head = part_of(a, 1, KNI_ATTEND_HEADS, 1, &rest),
               batch = part_of(a, 0, KNI_ATTEND_BATCH, 1, &rest);
-    kni_attend_clear(a, sums, CELLS);
+    kni_attend_clear(a, sums, cells_of(a));
     a->batch = along(a, 0, batch, KNI_ATTEND_BATCH, 1);
     a->head = along(a, 1, head, KNI_ATTEND_HEADS, 1);
     locate_head(a);
@@ -590,7 +596,7 @@ static void build_bias(kni_attend *a)
     load_rows(a, &t, false, logs);
     load_rows(a, &t, true, dots);
     make_slopes(a, &t, logs, dots, true, &s);
-    for (int c = 0; c < CELLS; c++) kni_ir_set(a->b, sums[c], add(a, get(a, sums[c]), s.scores[c]));
+    for (int c = 0; c < cells_of(a); c++) kni_ir_set(a->b, sums[c], add(a, get(a, sums[c]), s.scores[c]));
     for (int i = 0; i < 4; i++) kni_ir_end(a->b);
     const tile own = {.query = query, .key = key};
     store_bias(a, batch, head, &own, sums);
@@ -600,7 +606,7 @@ static void build_bias(kni_attend *a)
 
 uint32_t kni_attend_workgroup(const kni_attend_signature *s)
 {
-    return (uint32_t)(s->side / B) * (s->side / B);
+    return (uint32_t)(s->side / B) * (s->side / s->rows);
 }
 
 int64_t kni_attend_shared(const kni_attend_signature *s)
@@ -686,8 +692,7 @@ kni_ir *kni_attend_build(const kni_attend_signature *s, const kni_sched_target *
     a.held = kni_ir_array(&b, "held", KN_F32, KNI_IR_SHARED, cells);
     if (b.status == KN_OK) b.ir->bindings[a.stage].aligned = b.ir->bindings[a.held].aligned = B;
     a.local = kni_ir_builtin_value(&b, KNI_IR_LOCAL, 0, a.index);
-    a.down = kni_ir_word(&b, "div", a.local, whole(&a, s->side / B));
-    a.across = sub(&a, a.local, mul(&a, a.down, whole(&a, s->side / B)));
+    kni_attend_find_block(&a);
     builders[s->pass](&a);
     kni_ir *ir = kni_ir_finish(&b);
     if (!ir || kni_ir_simplify(ir) == KN_OK) return ir;

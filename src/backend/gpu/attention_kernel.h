@@ -11,7 +11,8 @@
 enum { KNI_ATTEND_FORWARD, KNI_ATTEND_QUERIES, KNI_ATTEND_KEYS, KNI_ATTEND_BIAS, KNI_ATTEND_PASSES };
 
 enum {
-    KNI_ATTEND_BLOCK = 4,  /* rows and columns of a tile that one invocation makes */
+    KNI_ATTEND_BLOCK = 4,  /* columns of a tile that one invocation makes, and rows where registers are few */
+    KNI_ATTEND_TALL = 8,   /* rows where there are more */
     KNI_ATTEND_SIDE = 64,  /* of a tile */
     KNI_ATTEND_SMALL = 32, /* of one where there are few rows or little shared memory */
     KNI_ATTEND_MOST = 256, /* the largest vectors of keys and values */
@@ -21,7 +22,7 @@ enum {
 /* What a text depends on. */
 typedef struct kni_attend_signature {
     char kind;
-    uint8_t pass, dtype, side;
+    uint8_t pass, dtype, side, rows; /* rows: of one invocation */
     uint8_t key_chunks,
         value_chunks; /* tiles beside each other that hold a vector of the keys, of the values */
     uint8_t wide;     /* positions may not fit 32 bits */

@@ -9,6 +9,7 @@
 enum {
     FEW_QUERIES = 4,
     MANY_KEYS = 512,
+    FEW_CHUNKS = 2,
     MOST_SLOPES = 1 << 26 /* elements of theirs before they are summed */
 };
 
@@ -26,6 +27,7 @@ const char *kni_gpu_attention_untiled(const kni_gpu *g, const kni_gpu_attention 
     const kni_attention *p = &a->p;
     const kni_attend_signature most = {.pass = a->gradient ? KNI_ATTEND_QUERIES : KNI_ATTEND_FORWARD,
                                        .side = KNI_ATTEND_SMALL,
+                                       .rows = KNI_ATTEND_BLOCK,
                                        .keeps = true,
                                        .masked = a->masked,
                                        .biased = a->biased};
@@ -79,11 +81,18 @@ static bool by_four(const kni_place *place, const int64_t *steps)
     return place->offset % 4 == 0 && steps[0] % 4 == 0 && steps[1] % 4 == 0 && steps[2] % 4 == 0;
 }
 
-static void set_side(kni_attend_signature *s, const kni_attention *p, int side)
+static void set_side(const kni_gpu *g, kni_attend_signature *s, const kni_attention *p, int side)
 {
     s->side = (uint8_t)side;
     s->key_chunks = (uint8_t)pieces(p->size, side);
     s->value_chunks = (uint8_t)pieces(p->value_size, side);
+    /* Tall blocks read less shared memory for each product, and need twice the registers. PoCL takes minutes to compile them. */
+    const int keys = s->key_chunks, values = s->value_chunks;
+    const int sums[KNI_ATTEND_PASSES] = {values, kni_is_half(p->dtype) ? 2 * keys : keys, keys + values,
+                                         FEW_CHUNKS + 1};
+    const bool tall = side == KNI_ATTEND_SIDE && sums[s->pass] <= FEW_CHUNKS &&
+                      (g->driver->caps.dialect == KNI_IR_CUDA || g->driver->caps.dialect == KNI_IR_HIP);
+    s->rows = tall ? KNI_ATTEND_TALL : KNI_ATTEND_BLOCK;
 }
 
 static kni_attend_signature sign(const kni_gpu *g, const kni_gpu_attention *a, int pass)
@@ -96,12 +105,13 @@ static kni_attend_signature sign(const kni_gpu *g, const kni_gpu_attention *a, i
     s.pass = (uint8_t)pass;
     s.dtype = (uint8_t)p->dtype;
     s.side = KNI_ATTEND_SIDE;
+    s.rows = KNI_ATTEND_BLOCK;
     /* Small tiles where large ones would be half empty, leave processors idle, or do not fit. */
     const int64_t rows = keys ? p->keys : p->queries, matrices = p->batch * (keys ? p->key_heads : p->heads);
     const int64_t large = pieces(rows, KNI_ATTEND_SIDE) * matrices;
     if (rows <= KNI_ATTEND_SMALL || large < (int64_t)g->driver->processors || !fits(g, &s))
         s.side = KNI_ATTEND_SMALL;
-    set_side(&s, p, s.side);
+    set_side(g, &s, p, s.side);
     s.wide = needs_wide(a);
     s.quads = p->size % 4 == 0 && p->value_size % 4 == 0 && by_four(&p->q, p->q_steps) &&
               by_four(&p->k, p->k_steps) && by_four(&p->v, p->v_steps) &&
@@ -251,7 +261,7 @@ static kn_status run_bias(kni_gpu *g, const kni_gpu_attention *a)
         for (int i = 0; i < 4; i++)
             if (!l.s.over[i]) parts *= i < 2 ? counts[i] : pieces(counts[i], l.s.side);
         if (l.s.side == KNI_ATTEND_SMALL || parts >= (int64_t)g->driver->processors) break;
-        set_side(&l.s, p, KNI_ATTEND_SMALL);
+        set_side(g, &l.s, p, KNI_ATTEND_SMALL);
     }
     give_operands(&l, a);
     give(&l, a->rows, 0);

@@ -7,7 +7,8 @@
 
 enum {
     KNI_ATTEND_B = KNI_ATTEND_BLOCK,
-    KNI_ATTEND_CELLS = KNI_ATTEND_B * KNI_ATTEND_B /* of a tile in one invocation */
+    KNI_ATTEND_ROWS = KNI_ATTEND_TALL,                /* at most */
+    KNI_ATTEND_CELLS = KNI_ATTEND_ROWS * KNI_ATTEND_B /* of a tile in one invocation, at most */
 };
 
 /* Vectors of an operand: vector n begins at base + n step and has `size` elements; there are `rows` of them. */
@@ -40,8 +41,11 @@ kni_ir_id kni_attend_word(kni_attend *a, const char *name, kni_ir_id x, kni_ir_i
 kni_ir_id kni_attend_join(kni_attend *a, kni_ir_id x, kni_ir_id y, kni_ir_id z);
 /* e^x for x of at most 0. */
 kni_ir_id kni_attend_power(kni_attend *a, kni_ir_id x);
-/* The number of row (or column) i of this invocation's block, from the tile's first one on. */
-kni_ir_id kni_attend_line(kni_attend *a, kni_ir_id first, kni_ir_id block, int i);
+/* Which block of a tile this invocation makes: down and across. */
+void kni_attend_find_block(kni_attend *a);
+/* The number of row, or column, i of this invocation's block, from the tile's first one on. */
+kni_ir_id kni_attend_row(kni_attend *a, kni_ir_id first, int i);
+kni_ir_id kni_attend_column(kni_attend *a, kni_ir_id first, int i);
 
 /* ---- tiles */
 /* Variables, 0 so far. */
@@ -51,9 +55,10 @@ void kni_attend_multiply(kni_attend *a, const kni_attend_rows *x, kni_ir_id firs
                          kni_ir_id first_y, const kni_ir_id *cells);
 /* Keeps a tile of values in shared memory, by column. */
 void kni_attend_hold(kni_attend *a, const kni_ir_id *values);
-/* chunks of cells += what is held times the vectors of x from `first` on. Begins and ends with a barrier. */
-void kni_attend_gather(kni_attend *a, const kni_attend_rows *x, kni_ir_id first, const kni_ir_id *cells,
-                       int chunks);
+/* chunks of cells += what is held times the vectors of x from `first` on, for the rows of the tile from first_row on, which there are
+   `rows` of. Begins and ends with a barrier. */
+void kni_attend_gather(kni_attend *a, const kni_attend_rows *x, kni_ir_id first, kni_ir_id first_row,
+                       kni_ir_id rows, const kni_ir_id *cells, int chunks);
 /* Over all columns of the tile: the largest, passing over NaN, or the sum of four values, one for each row of the block. Ends
    behind a barrier where `again`, which something must that uses the stage. */
 void kni_attend_over_columns(kni_attend *a, bool largest, kni_ir_id *values, bool again);
