@@ -353,6 +353,8 @@ static bool replay(kni_fusion *f, kni_plan *p)
 static void run_steps(kni_fusion *f, kni_plan *p)
 {
     bool tells = f->inner->plan_begin != NULL;
+    /* A leaf may look at what comes before it runs for the first time. */
+    for (int32_t i = 0; tells && p->run.runs == 0 && i < p->n_steps; i++) bind_step(&f->queue, &p->steps[i]);
     if (tells && p->run.runs == 2) kni_plan_depends(p, &f->queue);
     if (tells) tells = f->inner->plan_begin(f->inner, &p->run) == KN_OK;
     for (int32_t i = 0; i < p->n_steps; i++) {

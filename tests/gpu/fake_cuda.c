@@ -1,12 +1,15 @@
 /* A stand-in for libcuda, libnvrtc and libcublasLt over host memory, built by tests as one shared object under the three
    names. Work on a stream is kept and done when somebody waits for it, so that a buffer that is reused too early shows;
    any function can be told to fail; what is alive is counted. Kernels are the few below, known by their names. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_WORK = 20000, MAX_NAMES = 128, OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700 };
 
@@ -23,10 +26,11 @@ typedef struct work {
     void *data;
 } work;
 
+enum { MOST_NODES = 512 };
 /* after[i]: bit j where work i waits for work j. A graph runs its latest work first, as far as that lets it. */
 typedef struct graph {
-    work list[128];
-    uint64_t after[128][2];
+    work list[MOST_NODES];
+    uint64_t after[MOST_NODES][MOST_NODES / 64];
     int count;
 } graph;
 
@@ -37,7 +41,8 @@ void fake_cuda_pass(int64_t time);
 void fake_cuda_pass(int64_t time) { passed += time; }
 static graph *recording, *captured; /* being captured; the last one that was: nodes are places in its list */
 static int sticky;
-static long live, contexts, memory_limit = 1L << 33, memory_used;
+static _Atomic long live;
+static long contexts, memory_limit = 1L << 33, memory_used;
 
 /* ---- failures on request, and counts of calls */
 static struct {
@@ -46,6 +51,7 @@ static struct {
     long calls;
 } notes[MAX_NAMES];
 static int n_notes;
+static pthread_mutex_t notes_lock = PTHREAD_MUTEX_INITIALIZER; /* compilers are called by several threads */
 
 static int note_of(const char *name)
 {
@@ -63,29 +69,41 @@ void fake_cuda_limit(long bytes);
 
 void fake_cuda_fail(const char *name, int after, int result)
 {
+    pthread_mutex_lock(&notes_lock);
     int i = note_of(name);
     notes[i].after = after;
     notes[i].result = result;
+    pthread_mutex_unlock(&notes_lock);
 }
-long fake_cuda_calls(const char *name) { return notes[note_of(name)].calls; }
+long fake_cuda_calls(const char *name)
+{
+    pthread_mutex_lock(&notes_lock);
+    long calls = notes[note_of(name)].calls;
+    pthread_mutex_unlock(&notes_lock);
+    return calls;
+}
 long fake_cuda_live(void) { return live; }
 void fake_cuda_limit(long bytes) { memory_limit = bytes; }
 
 static int told_to_fail(const char *name)
 {
-    int i = note_of(name);
+    pthread_mutex_lock(&notes_lock);
+    int i = note_of(name), result = 0;
     notes[i].calls++;
     if (notes[i].after && --notes[i].after == 0) {
         bool compiler = strstr(name, "rtc") != NULL;
-        if (!compiler && notes[i].result >= 700 && notes[i].result < 720) sticky = notes[i].result;
-        return notes[i].result;
+        result = notes[i].result;
+        if (!compiler && result >= 700 && result < 720) sticky = result;
     }
-    return 0;
+    pthread_mutex_unlock(&notes_lock);
+    return result;
 }
 
 /* For the stand-ins of libraries: the same question, and work that is done in its turn; `data` stays theirs. */
 int fake_cuda_told(const char *name);
 int fake_cuda_give(void (*run)(const void *data), void *data);
+bool fake_cuda_records(void);
+bool fake_cuda_records(void) { return recording != NULL; }
 int fake_cuda_told(const char *name) { return told_to_fail(name); }
 
 #define ENTER                                                                                                \
@@ -108,7 +126,7 @@ static void finish_until(int64_t number)
 static int give(work w)
 {
     if (recording) {
-        if (recording->count == 128) return 900;
+        if (recording->count == MOST_NODES) return 900;
         int i = recording->count++;
         recording->list[i] = w;
         if (i) recording->after[i][(i - 1) / 64] |= (uint64_t)1 << (i - 1) % 64;
@@ -486,12 +504,19 @@ typedef struct node_launch {
     void **parameters, **extra;
     void *kernel, *context;
 } node_launch;
+#ifdef FAKE_HIP_RUNS
+static int fake_call_changed(void *call, void **parameters);
+#endif
 int cuGraphExecKernelNodeSetParams_v2(void *executable, void *node, const node_launch *launch)
 {
     graph *g = executable;
     intptr_t place = (intptr_t)node - 1;
     ENTER;
-    if (place < 0 || place >= g->count || g->list[place].run != run_scale_add) return 1;
+    if (place < 0 || place >= g->count) return 1;
+#ifdef FAKE_HIP_RUNS
+    if (g->list[place].run == run_call) return fake_call_changed(g->list[place].data, launch->parameters);
+#endif
+    if (g->list[place].run != run_scale_add) return 1;
     struct {
         int64_t n;
         float scale;
@@ -508,10 +533,11 @@ int cuGraphLaunch(void *executable, void *stream)
     const graph *g = executable;
     (void)stream;
     ENTER;
-    uint64_t done_bits[2] = {0, 0};
+    uint64_t done_bits[MOST_NODES / 64] = {0};
     for (int turn = 0; turn < g->count; turn++)
         for (int i = g->count - 1; i >= 0; i--) {
-            bool ready = (g->after[i][0] & ~done_bits[0]) == 0 && (g->after[i][1] & ~done_bits[1]) == 0;
+            bool ready = true;
+            for (int k = 0; k < MOST_NODES / 64; k++) ready = ready && !(g->after[i][k] & ~done_bits[k]);
             if (!ready || done_bits[i / 64] >> i % 64 & 1) continue;
             done_bits[i / 64] |= (uint64_t)1 << i % 64;
             give(g->list[i]);
@@ -615,10 +641,28 @@ int nvrtcDestroyProgram(void **program)
     *program = NULL;
     return 0;
 }
+/* How many compilations were under way at once, at most so far; each takes the milliseconds that it is told. */
+static _Atomic int compiling, overlap, compile_takes;
+int fake_cuda_overlap(int milliseconds);
+int fake_cuda_overlap(int milliseconds)
+{
+    atomic_store(&compile_takes, milliseconds);
+    return atomic_exchange(&overlap, 0);
+}
+
+static void take_time(void)
+{
+    int now = atomic_fetch_add(&compiling, 1) + 1, most = atomic_load(&overlap);
+    while (now > most && !atomic_compare_exchange_weak(&overlap, &most, now)) {}
+    if (atomic_load(&compile_takes)) usleep((unsigned)atomic_load(&compile_takes) * 1000);
+    atomic_fetch_sub(&compiling, 1);
+}
+
 int nvrtcCompileProgram(void *program, int count, const char *const *options)
 {
     (void)options;
     int failed = told_to_fail(__func__);
+    take_time();
     return failed ? failed : count < 1 || strstr(program, "nothing;") ? 6 : 0;
 }
 static const char bad_log[] = "a note\nkernel.cu(3): error: identifier \"nothing\" is undefined\n\n1 error\n";

@@ -222,9 +222,35 @@ static void read_parameters(kni_module *m, const char *text, const char *entry)
     }
 }
 
+/* What was handed over since it was last forgotten. */
+enum { MOST_AHEAD = 512 };
+static uint32_t ahead[MOST_AHEAD];
+static int n_ahead;
+
+static void compile_ahead(kni_driver *d, const char *text, const char *entry)
+{
+    (void)d, (void)entry;
+    paper_now.ahead++;
+    if (n_ahead < MOST_AHEAD) ahead[n_ahead++] = mix(2166136261u, text, strlen(text));
+}
+
+static void forget_ahead(kni_driver *d)
+{
+    (void)d;
+    n_ahead = 0;
+}
+
+static bool was_foreseen(uint32_t hash)
+{
+    for (int i = 0; i < n_ahead; i++)
+        if (ahead[i] == hash) return true;
+    return false;
+}
+
 static kni_module *compile(kni_driver *d, const char *text, size_t bytes, const char *entry)
 {
     paper_now.compiles++;
+    paper_now.foreseen += was_foreseen(mix(2166136261u, text, bytes));
     d->loaded += paper_do.on_disk;
     if (paper_do.refuses) {
         (void)kni_fail(KN_ERROR_INTERNAL, "paper: %s does not compile: line 1: nonsense", entry);
@@ -441,6 +467,12 @@ static kni_driver *open_driver(int32_t number)
                       .recurrence = paper_do.layers ? recurrence : NULL,
                       .recurrence_reserve = paper_do.layers ? recurrence_reserve : NULL,
                       .close = close_paper};
+    d->wants = paper_do.wants;
+    d->n_wants = paper_do.n_wants;
+    if (paper_do.ahead) {
+        d->compile_ahead = compile_ahead;
+        d->forget_ahead = forget_ahead;
+    }
     if (paper_do.shared_bytes) d->caps.shared_bytes = paper_do.shared_bytes;
     if (paper_do.records) {
         d->record_begin = record_begin;

@@ -12,6 +12,7 @@ typedef struct paper_counts {
     int64_t begun, replays, renumbered; /* recordings */
     int64_t alive;                      /* recordings that are kept */
     int64_t compiles, opened;
+    int64_t ahead, foreseen; /* texts handed over to be compiled ahead; kernels that were compiled then */
     int64_t products,
         epilogues;     /* products and convolutions of its library, and those with more than a bias */
     int64_t layers[3]; /* calls of its library for recurrent layers: inference, training, gradients */
@@ -35,7 +36,10 @@ typedef struct paper_orders {
     bool short_end, short_replay;  /* there is memory for them only once others gave theirs back */
     int64_t short_launch;          /* the launch from now on, counted from 1, that fails for want of memory */
     bool adds;                     /* results depend on what lay in their memory, too */
-    uint32_t shared_bytes;         /* of a workgroup, 0: as usual; before it is opened */
+    bool ahead;                    /* it takes texts to compile ahead: before it is opened */
+    const kn_want *wants;          /* of results with channels last: before it is opened */
+    int32_t n_wants;
+    uint32_t shared_bytes; /* of a workgroup, 0: as usual; before it is opened */
 } paper_orders;
 
 extern paper_counts paper_now;

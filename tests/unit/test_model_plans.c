@@ -74,15 +74,13 @@ static void make_inputs(subject *t)
     }
 }
 
-static bool begin(subject *t, bool library)
+static bool begin_on(subject *t, const paper_orders *orders)
 {
     const bench_model *m = t->model;
-    paper_do = (paper_orders){.room = INT64_C(64) << 30,
-                              .records = true,
-                              .fault = -1,
-                              .addresses = true,
-                              .quick = true,
-                              .library = library};
+    paper_do = *orders;
+    paper_do.room = INT64_C(64) << 30;
+    paper_do.records = paper_do.addresses = paper_do.quick = true;
+    paper_do.fault = -1;
     paper_register();
     t->device = kn_device_open("autodiff(fusion(paper))");
     kn_device_use(t->device);
@@ -98,6 +96,8 @@ static bool begin(subject *t, bool library)
     if (t->answers) kn_no_grad_begin();
     return true;
 }
+
+static bool begin(subject *t, bool library) { return begin_on(t, &(paper_orders){.library = library}); }
 
 static void end(subject *t)
 {
@@ -137,6 +137,24 @@ static void replays_steps(const char *name, bool half, bool answers, bool pieces
             printf("%s%s%s, step %d: %lld plans, %lld of them replayed\n", name, half ? ", bf16" : "",
                    answers ? ", inference" : "", i, (long long)plans, (long long)replayed);
     }
+    end(&t);
+}
+
+/* Most kernels of a first step are compiled ahead, none is guessed wrongly, and nothing is handed over in later steps. */
+static void foresees_kernels(const char *name, int64_t most_unforeseen)
+{
+    static const kn_want halves = {KN_WANT_ANY, 8, 1u << KN_BF16 | 1u << KN_F16};
+    subject t = {.model = bench_model_named(name), .half = true};
+    paper_now = (paper_counts){.used = 0};
+    CHECK(begin_on(&t, &(paper_orders){.library = true, .ahead = true, .wants = &halves, .n_wants = 1}));
+    CHECK(step(&t) == KN_OK);
+    const paper_counts first = paper_now;
+    const int64_t unforeseen = first.compiles - first.foreseen;
+    if (!CHECK(first.foreseen == first.ahead && first.ahead > 0 && unforeseen <= most_unforeseen))
+        printf("%s: %lld kernels, %lld handed over, %lld of them compiled\n", name, (long long)first.compiles,
+               (long long)first.ahead, (long long)first.foreseen);
+    for (int i = 0; i < STEPS; i++) CHECK(step(&t) == KN_OK);
+    CHECK(paper_now.foreseen - first.foreseen == paper_now.ahead - first.ahead);
     end(&t);
 }
 
@@ -188,6 +206,12 @@ int main(void)
         replays_steps(name, true, true, false, true);
         replays_steps(name, false, false, true, false);
     }
+    static const struct {
+        const char *name;
+        int unforeseen;
+    } first[] = {{"resnet50", 6}, {"vit_b16", 3}, {"gpt2", 6}, {"mlp", 0}, {"lstm", 8}};
+    for (int i = 0; i < KNI_COUNT(first); i++)
+        if (check_part(i, 4)) foresees_kernels(first[i].name, first[i].unforeseen);
     says_why_not();
     return check_report();
 }

@@ -42,6 +42,7 @@ static void (*fake_fail)(const char *name, int after, int result);
 static long (*fake_calls)(const char *name);
 static long (*fake_live)(void);
 static void (*fake_limit)(long bytes);
+static int (*fake_overlap)(int milliseconds);
 
 static const char text[] = "extern \"C\" __global__ void scale_add(const float *x, float *y, params p)";
 typedef struct scale_params {
@@ -71,14 +72,15 @@ static void find_fake(void)
 {
     char path[200];
     snprintf(path, sizeof path, "%s/libfake.so", folder);
-    void *handle = dlopen(path, RTLD_NOW), *address[4];
+    void *handle = dlopen(path, RTLD_NOW), *address[5];
     static const char *const names[] = {"fake_cuda_fail", "fake_cuda_calls", "fake_cuda_live",
-                                        "fake_cuda_limit"};
-    for (int i = 0; i < 4; i++) address[i] = handle ? dlsym(handle, names[i]) : NULL;
+                                        "fake_cuda_limit", "fake_cuda_overlap"};
+    for (int i = 0; i < 5; i++) address[i] = handle ? dlsym(handle, names[i]) : NULL;
     memcpy(&fake_fail, &address[0], sizeof address[0]);
     memcpy(&fake_calls, &address[1], sizeof address[0]);
     memcpy(&fake_live, &address[2], sizeof address[0]);
     memcpy(&fake_limit, &address[3], sizeof address[0]);
+    memcpy(&fake_overlap, &address[4], sizeof address[0]);
 }
 
 /* Runs a situation in a child with the stand-in's libraries in sight whose bits are set; its counts come back through a
@@ -395,6 +397,139 @@ static void keeps_kernels_on_disk(void)
     CHECK(fake_live() == 0);
 }
 
+/* ---- compiling ahead */
+
+enum { TEXTS = 12 };
+static const char *text_of(int number)
+{
+    static char texts[TEXTS][200];
+    snprintf(texts[number], sizeof texts[number], "/* %d */ %s", number, text);
+    return texts[number];
+}
+
+static void hand_over(kni_driver *d)
+{
+    for (int i = 0; i < TEXTS; i++) d->compile_ahead(d, text_of(i), "scale_add");
+}
+
+static bool compile_all(kni_driver *d)
+{
+    bool good = true;
+    for (int i = 0; i < TEXTS; i++) {
+        kni_module *m = d->compile(d, text_of(i), strlen(text_of(i)), "scale_add");
+        good &= m != NULL;
+        d->unload(d, m);
+    }
+    return good;
+}
+
+/* Several at once, and none twice. */
+static void compiles_ahead(void)
+{
+    kni_driver *d = stand_in.open(0);
+    if (!CHECK(d != NULL && d->compile_ahead)) return;
+    (void)fake_overlap(30);
+    hand_over(d);
+    hand_over(d);
+    CHECK(compile_all(d) && fake_calls(call("compile")) == TEXTS);
+    CHECK(fake_overlap(0) >= 2);
+    CHECK(run_all(d));
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+/* Images that nobody asked for are let go, also those that are being made; so they are when the device is closed. */
+static void forgets_what_was_ahead(void)
+{
+    kni_driver *d = stand_in.open(0);
+    if (!CHECK(d != NULL)) return;
+    (void)fake_overlap(20);
+    hand_over(d);
+    usleep(50000);
+    d->forget_ahead(d);
+    long before = fake_calls(call("compile"));
+    CHECK(before > 0 && before < TEXTS);
+    usleep(50000);
+    CHECK(fake_calls(call("compile")) == before);
+    CHECK(compile_all(d) && fake_calls(call("compile")) == before + TEXTS);
+    hand_over(d);
+    d->close(d);
+    CHECK(fake_live() == 0 && fake_calls(call("compile")) < before + 2 * TEXTS);
+}
+
+/* A guess that fails says nothing; who asks for the same is told, or has it made once more. */
+static void fails_ahead_in_silence(void)
+{
+    static const char *const fields[] = {"create", "compile", "code_bytes", "code"};
+    kni_driver *d = stand_in.open(0);
+    if (!CHECK(d != NULL)) return;
+    CHECK(d->record_end(d) == NULL);
+    d->compile_ahead(d, "the line of nothing;", "bad");
+    usleep(50000);
+    CHECK(last_error_has("did not begin"));
+    CHECK(d->compile(d, "the line of nothing;", 20, "bad") == NULL && last_error_has("does not compile"));
+    for (int i = 0; i < 4; i++) {
+        fake_fail(call(fields[i]), 1, 2);
+        d->compile_ahead(d, text_of(i), "scale_add");
+        usleep(50000);
+        kni_module *m = d->compile(d, text_of(i), strlen(text_of(i)), "scale_add");
+        CHECK(m != NULL);
+        d->unload(d, m);
+    }
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+/* A forked child has no threads: it neither waits for them nor for what they began. */
+static void forks_beside_compilations(void)
+{
+    kni_driver *d = stand_in.open(0);
+    if (!CHECK(d != NULL)) return;
+    (void)fake_overlap(30);
+    hand_over(d);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        d->compile_ahead(d, text, "scale_add");
+        d->forget_ahead(d);
+        bool good = d->compile(d, text, strlen(text), "scale_add") == NULL;
+        d->close(d);
+        exit(good ? 0 : 1);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(compile_all(d) && fake_calls(call("compile")) == TEXTS);
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+/* What lies on disk is read ahead, not compiled. */
+static void reads_ahead_from_disk(void)
+{
+    char cache[100];
+    snprintf(cache, sizeof cache, "%s/ahead", folder);
+    setenv("KN_CACHE_DIR", cache, 1);
+    unsetenv("KN_CACHE");
+    kni_driver *d = stand_in.open(0);
+    if (!CHECK(d != NULL)) return;
+    for (int i = 0; i < 2; i++) {
+        hand_over(d);
+        CHECK(compile_all(d) && fake_calls(call("compile")) == TEXTS && d->loaded == i * TEXTS);
+    }
+    d->close(d);
+    CHECK(fake_live() == 0);
+}
+
+static void compiles_nothing_ahead_when_told(void)
+{
+    setenv("KN_COMPILE_AHEAD", "off", 1);
+    kni_driver *d = stand_in.open(0);
+    CHECK(d && !d->compile_ahead && run_all(d));
+    if (d) d->close(d);
+    unsetenv("KN_COMPILE_AHEAD");
+}
+
 static void measures_when_asked(void)
 {
     char report[2000];
@@ -535,6 +670,12 @@ static inline void common_situations(unsigned all)
     situation(runs_out_of_memory, all);
     situation(refuses_bad_launches, all);
     situation(keeps_kernels_on_disk, all);
+    situation(compiles_ahead, all);
+    situation(forgets_what_was_ahead, all);
+    situation(fails_ahead_in_silence, all);
+    situation(forks_beside_compilations, all);
+    situation(reads_ahead_from_disk, all);
+    situation(compiles_nothing_ahead_when_told, all);
     situation(measures_when_asked, all);
     situation(changes_recorded_numbers, all);
     situation(spreads_recordings, all);

@@ -149,6 +149,10 @@ struct kni_driver {
        `compile` uses the cache on disk. */
     kni_module *(*compile)(kni_driver *d, const char *text, size_t bytes, const char *entry);
     void (*unload)(kni_driver *d, kni_module *m);
+    /* Optional: begins to compile what `compile` will probably be asked for, beside what the caller does; the text is copied. Nothing
+       is told of it. forget_ahead lets go of what was begun so far and not asked for. */
+    void (*compile_ahead)(kni_driver *d, const char *text, const char *entry);
+    void (*forget_ahead)(kni_driver *d);
     /* buffers: the driver's memory in the order of the entry's parameters, the fault cell last where there is one;
        params: the block of bytes, NULL where there is none. */
     kn_status (*launch)(kni_driver *d, kni_module *m, const kni_launch_shape *shape, void *const *buffers,

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* recursive locks */
 #endif
 #include "backend/gpu/attention_device.h"
+#include "backend/gpu/gpu_ahead.h"
 #include "backend/gpu/gpu_conv.h"
 #include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
@@ -238,6 +239,9 @@ static kn_status limits(kn_backend *b, kn_limits *l)
     l->takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE |
                KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS | KNI_TAKES_REPEATS |
                KNI_TAKES_SEVERAL | KNI_TAKES_MAPS;
+    /* Where few buffers are bound, such a group would be several launches after all. */
+    if (!g->driver->caps.max_buffers || g->driver->caps.max_buffers >= KNI_SCHED_MAX_BUFFERS)
+        l->takes |= KNI_TAKES_SMALL;
     return KN_OK;
 }
 
@@ -274,9 +278,15 @@ static kn_status plan_locked(kn_backend *b, const kn_plan_run *plan,
     return s;
 }
 
+static kn_status begin_plan(kni_gpu *g, const kn_plan_run *plan)
+{
+    kni_gpu_ahead(g, plan);
+    return kni_gpu_plan_begin(g, plan);
+}
+
 static kn_status plan_begin(kn_backend *b, const kn_plan_run *plan)
 {
-    return plan_locked(b, plan, kni_gpu_plan_begin);
+    return plan_locked(b, plan, begin_plan);
 }
 
 static kn_status plan_end(kn_backend *b, const kn_plan_run *plan)

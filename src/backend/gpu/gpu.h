@@ -183,6 +183,8 @@ kni_gpu_kernel *kni_gpu_add(kni_gpu *g, const void *key, uint32_t key_bytes, kni
 /* The same, but where it reads back one of the `narrow` buffers it is only noted (module NULL): the caller takes another. */
 kni_gpu_kernel *kni_gpu_add_unless(kni_gpu *g, const void *key, uint32_t key_bytes, kni_ir *ir,
                                    uint32_t narrow);
+/* Bit n: it reads what it writes to buffer n. */
+uint32_t kni_gpu_reads_back(const kni_ir *ir);
 void kni_gpu_free_kernels(kni_gpu *g);
 /* Runs it over blocks; `cell` -1: none. */
 kn_status kni_gpu_launch(kni_gpu *g, const kni_gpu_kernel *k, const kni_launch_shape *shape,
@@ -238,6 +240,8 @@ kn_status kni_gpu_view(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_group(kni_gpu *g, const kni_group *group);
 kn_status kni_gpu_scheduled(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_native(kni_gpu *g, const kn_record *r);
+/* Whether kni_gpu_native has anything for the row. */
+bool kni_gpu_has_native(const kn_op *row);
 kn_status kni_gpu_reference(kni_gpu *g, const kn_record *r);
 /* x's elements in row-major order in a block of their own (given back by kni_gpu_give), whatever its strides. */
 kn_status kni_gpu_gather(kni_gpu *g, kni_tensor *x, kni_gpu_block **block);

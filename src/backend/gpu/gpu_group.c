@@ -1,6 +1,6 @@
 /* Groups of records, and single ones, by schedule: kernels are found by their signature or made, results and
    temporaries get memory, the launches are queued. */
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/gpu_ahead.h"
 #include "backend/gpu/gpu_recording.h"
 #include "backend/gpu/group_memo.h"
 #include "backend/gpu/product.h"
@@ -17,17 +17,21 @@ typedef struct run {
     int n_made, cell;
 } run;
 
-static kni_gpu_kernel *kernel_of(run *a, const kni_sched_target *target, int n)
+uint32_t kni_gpu_schedule_key(const kni_sched_kernel *k, unsigned char *key)
 {
-    const kni_sched_kernel *k = &a->sched->kernels[n];
-    unsigned char key[KNI_SCHED_SIGNATURE + 1];
-    if (a->kernels[n]) return a->kernels[n];
     key[0] = 's';
     memcpy(key + 1, k->signature, k->signature_bytes);
-    a->kernels[n] = kni_gpu_find(a->gpu, key, k->signature_bytes + 1);
+    return k->signature_bytes + 1;
+}
+
+static kni_gpu_kernel *kernel_of(run *a, const kni_sched_target *target, int n)
+{
+    unsigned char key[KNI_SCHED_SIGNATURE + 1];
+    if (a->kernels[n]) return a->kernels[n];
+    uint32_t bytes = kni_gpu_schedule_key(&a->sched->kernels[n], key);
+    a->kernels[n] = kni_gpu_find(a->gpu, key, bytes);
     if (!a->kernels[n])
-        a->kernels[n] =
-            kni_gpu_add(a->gpu, key, k->signature_bytes + 1, kni_sched_build(a->group, target, a->sched, n));
+        a->kernels[n] = kni_gpu_add(a->gpu, key, bytes, kni_sched_build(a->group, target, a->sched, n));
     return a->kernels[n];
 }
 
@@ -64,11 +68,8 @@ static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
     return s;
 }
 
-/* The memory of an operand that dies, where the schedule allows the result to be written over it. */
-static bool reuse(const run *a, uint32_t id)
+static bool reuse_in(const run *a, const kni_sched_kernel *k, uint32_t id)
 {
-    if (a->sched->n_kernels != 1 || a->gpu->driver->caps.no_aliases) return false;
-    const kni_sched_kernel *k = &a->sched->kernels[0];
     kni_tensor *y = kni_slot(id);
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         if (k->buffers[i] != id || !k->in_place[i] || k->in_place[i] > k->n_buffers) continue;
@@ -81,6 +82,17 @@ static bool reuse(const run *a, uint32_t id)
         kni_promised_strides(y);
         return true;
     }
+    return false;
+}
+
+/* The memory of an operand that dies, where the schedule allows the result to be written over it. Of several kernels only those of
+   independent records know that no later one reads it. */
+static bool reuse(const run *a, uint32_t id)
+{
+    const int n = a->sched->n_kernels;
+    if ((n != 1 && a->group->kind != KNI_GROUP_MANY) || a->gpu->driver->caps.no_aliases) return false;
+    for (int i = 0; i < n; i++)
+        if (reuse_in(a, &a->sched->kernels[i], id)) return true;
     return false;
 }
 
@@ -159,20 +171,25 @@ static kn_status run_group(kni_gpu *g, const kni_group *group, kni_gpu_memo *mem
     return s;
 }
 
-kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
+bool kni_gpu_group_lacks(const kni_gpu *g, const kni_group *group)
 {
-    /* f64 inside a single record is said in integers; a group of such records is better taken apart. */
     for (int i = 0; i < group->n_records && !g->driver->caps.f64; i++)
         for (int k = 0; k < group->records[i]->n_in + group->records[i]->n_out; k++)
             if (group->records[i]->ids[k] != KNI_NO_SLOT &&
                 kni_slot(group->records[i]->ids[k])->type.dtype == KN_F64)
-                return KN_ERROR_UNSUPPORTED;
+                return true;
+    return false;
+}
+
+kn_status kni_gpu_group(kni_gpu *g, const kni_group *group)
+{
+    /* f64 inside a single record is said in integers; a group of such records is better taken apart. */
+    if (kni_gpu_group_lacks(g, group)) return KN_ERROR_UNSUPPORTED;
     if (group->kind == KNI_GROUP_PRODUCT) return kni_gpu_product_group(g, group);
     return run_group(g, group, kni_gpu_memo_of(group), NULL);
 }
 
-/* A single record as a group; `inputs` has room for KNI_GPU_OPERANDS. False: it has too many. */
-static bool group_of(const kn_record *const *r, uint32_t *inputs, kni_group *group)
+bool kni_gpu_group_of(const kn_record *const *r, uint32_t *inputs, kni_group *group)
 {
     const kn_record *record = *r;
     if (record->n_in > KNI_GPU_OPERANDS) return false;
@@ -195,7 +212,7 @@ kn_status kni_gpu_scheduled(kni_gpu *g, const kn_record *r)
 {
     uint32_t inputs[KNI_GPU_OPERANDS];
     kni_group group;
-    if (!group_of(&r, inputs, &group)) return KN_ERROR_UNSUPPORTED;
+    if (!kni_gpu_group_of(&r, inputs, &group)) return KN_ERROR_UNSUPPORTED;
     return run_group(g, &group, kni_gpu_memo_of_record(g, r), r);
 }
 
@@ -205,7 +222,7 @@ const kni_sched *kni_gpu_schedule(kni_gpu *g, const kni_group *group, const kn_r
     uint32_t inputs[KNI_GPU_OPERANDS];
     kni_group alone;
     if (!single && group->kind == KNI_GROUP_PRODUCT) return NULL; /* it keeps something else */
-    if (single && !group_of(&single, inputs, &alone)) return NULL;
+    if (single && !kni_gpu_group_of(&single, inputs, &alone)) return NULL;
     kni_gpu_memo *memo = single ? kni_gpu_memo_of_record(g, single) : kni_gpu_memo_of(group);
     if (!memo) return NULL;
     kni_sched own;

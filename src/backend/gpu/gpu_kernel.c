@@ -76,7 +76,7 @@ static kni_module *compile(kni_gpu *g, kni_ir *ir)
     return m;
 }
 
-static uint32_t reads_back(const kni_ir *ir)
+uint32_t kni_gpu_reads_back(const kni_ir *ir)
 {
     uint32_t mask = 0;
     for (kni_ir_id i = 1; i < ir->n_nodes; i++) {
@@ -101,7 +101,7 @@ static kni_gpu_kernel *new_kernel(const void *key, uint32_t key_bytes, const kni
     k->param_bytes = ir->param_bytes;
     k->workgroup = ir->workgroup;
     k->reports = ir->reports;
-    k->reads_back = reads_back(ir);
+    k->reads_back = kni_gpu_reads_back(ir);
     for (uint32_t i = 0; i < ir->n_buffers && i < 128; i++)
         if (ir->bindings[i].access & KNI_IR_WRITE) k->written[i / 64] |= UINT64_C(1) << i % 64;
     if (ir->reports && ir->n_buffers < 128)

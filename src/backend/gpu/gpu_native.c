@@ -67,6 +67,13 @@ kn_status kni_gpu_native(kni_gpu *g, const kn_record *r)
     return KN_ERROR_UNSUPPORTED;
 }
 
+bool kni_gpu_has_native(const kn_op *row)
+{
+    for (int i = 0; i < KNI_COUNT(entries); i++)
+        if (entries[i].row == row) return true;
+    return kni_gpu_product_of(row) != NULL;
+}
+
 kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, const char **why)
 {
     const char *unused;
@@ -78,11 +85,9 @@ kn_support kni_gpu_supports(kn_backend *b, const kn_op *row, kn_dtype dtype, con
         return KN_SUPPORT_NO;
     }
     if (row->view || row->body) return KN_SUPPORT_NATIVE;
-    if (kni_gpu_product_of(row)) return KN_SUPPORT_NATIVE;
     const bool layers = row == &kni_op_recurrent_layers || row == &kni_op_recurrent_layers_grad;
     if (layers && !kni_gpu_has_layers(g, dtype)) return KN_SUPPORT_LOWERED;
-    for (int i = 0; i < KNI_COUNT(entries); i++)
-        if (entries[i].row == row) return KN_SUPPORT_NATIVE;
+    if (kni_gpu_has_native(row)) return KN_SUPPORT_NATIVE;
     if (row->lower) return KN_SUPPORT_LOWERED;
     if (row->launch) return KN_SUPPORT_REFERENCE;
     *why = row->host ? "its function runs on the host" : "no kernel";

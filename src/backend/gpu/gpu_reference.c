@@ -1,6 +1,6 @@
 /* Reference kernels on the device: the row's text (or a user's) is parsed for the dtypes at hand, compiled once, and
    launched over contiguous buffers with the sizes that the row's launch function gives. */
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/gpu_ahead.h"
 #include "ir/builder.h"
 #include "ir/kernel_texts.h"
 #include "ir/parse.h"
@@ -15,6 +15,7 @@ enum {
 /* One run: what the kernel's parameters are, in their order. */
 typedef struct run {
     kni_gpu *gpu;
+    kni_gpu_guesses *guesses; /* not NULL: kernels are only handed over */
     const kn_record *record;
     kni_launch launch;
     const kni_type *in[MAX_BUFFERS], *out[MAX_BUFFERS];
@@ -96,24 +97,38 @@ static kn_status give_extra(run *a, int i, int64_t elements)
     return a->made[i] ? KN_OK : kni_latest_code();
 }
 
+/* In which dtype each buffer is stored. */
+static void find_dtypes(run *a)
+{
+    const kn_record *r = a->record;
+    const kni_kernel *k = a->launch.kernel;
+    a->n_buffers = k->n_in + k->n_out + k->n_temp;
+    for (int i = 0; i < a->n_buffers; i++) {
+        int out = i - k->n_in;
+        a->storage[i] = (uint8_t)letter_dtype(a, k->buffers[i]);
+        if (i < k->n_in && i < r->n_in && a->in[i]) {
+            a->storage[i] = a->in[i]->dtype;
+        } else if (out >= 0 && out < k->n_out && out < r->n_out) {
+            int dtype = a->out[out]->dtype;
+            bool floats = kni_dtypes[dtype].kind == KNI_KIND_FLOAT;
+            if (floats && !r->row->source && kni_dtypes[dtype].bits < kni_dtypes[a->storage[i]].bits)
+                a->narrow |= 1u << i;
+            a->storage[i] = (uint8_t)dtype;
+        }
+    }
+}
+
 static kn_status give_buffers(run *a)
 {
     const kn_record *r = a->record;
     const kni_kernel *k = a->launch.kernel;
     kn_status s = KN_OK;
-    a->n_buffers = k->n_in + k->n_out + k->n_temp;
     for (int i = 0; i < a->n_buffers && s == KN_OK; i++) {
         int out = i - k->n_in, temp = out - k->n_out;
-        a->storage[i] = (uint8_t)letter_dtype(a, k->buffers[i]);
         if (i < k->n_in && i < r->n_in && a->in[i]) {
-            a->storage[i] = a->in[i]->dtype;
             s = give_operand(a, i);
         } else if (out >= 0 && temp < 0 && out < r->n_out) {
             kni_tensor *y = kni_out(r, out);
-            bool floats = kni_dtypes[y->type.dtype].kind == KNI_KIND_FLOAT;
-            if (floats && !r->row->source && kni_dtypes[y->type.dtype].bits < kni_dtypes[a->storage[i]].bits)
-                a->narrow |= 1u << i;
-            a->storage[i] = y->type.dtype;
             s = kni_gpu_allocate(a->gpu, y);
             if (s == KN_OK) a->blocks[i] = kni_gpu_block_of(y->storage);
             if (s == KN_OK && out < first_values(r->row))
@@ -182,6 +197,21 @@ static kni_ir *parse_own(const run *a, const kni_kernel_source *own, const char 
     return kni_ir_parse(own->text, own->bytes, &options);
 }
 
+/* Hands it over, but where another is made in its place: which results must be wide is noted. */
+static void guess_kernel(run *a, kni_ir *ir)
+{
+    uint32_t wide = ir ? kni_gpu_reads_back(ir) & a->narrow & ~a->wide : 0;
+    if (!wide) {
+        kni_gpu_guess(a->guesses, ir);
+        return;
+    }
+    kni_ir_free(ir);
+    const kni_kernel *k = a->launch.kernel;
+    for (int i = k->n_in; i < k->n_in + k->n_out; i++)
+        if (wide >> i & 1) a->storage[i] = (uint8_t)letter_dtype(a, k->buffers[i]);
+    a->wide |= wide;
+}
+
 /* The kernel of the text for these dtypes. A user's text is part of its own key. */
 static kni_gpu_kernel *find_kernel(run *a)
 {
@@ -209,13 +239,16 @@ static kni_gpu_kernel *find_kernel(run *a)
     if (fixed) memcpy(key + n, a->launch.ints + a->launch.fixed, fixed);
     n += fixed;
     kni_gpu_kernel *k = kni_gpu_find(a->gpu, key, (uint32_t)n);
-    if (!k) {
+    if (!k && (!a->guesses || kni_gpu_guess_new(a->guesses, key, (uint32_t)n))) {
         kni_ir *ir = own ? parse_own(a, own, name) : parse_row(a, name);
         if (ir && kni_ir_simplify(ir)) {
             kni_ir_free(ir);
             ir = NULL;
         }
-        k = kni_gpu_add_unless(a->gpu, key, (uint32_t)n, ir, a->narrow & ~a->wide);
+        if (a->guesses)
+            guess_kernel(a, ir);
+        else
+            k = kni_gpu_add_unless(a->gpu, key, (uint32_t)n, ir, a->narrow & ~a->wide);
     }
     kni_free(key, room);
     return k;
@@ -346,19 +379,44 @@ static kn_status run_kernel(run *a)
     return kni_gpu_launch(a->gpu, k, &shape, a->blocks, (uint32_t)a->n_buffers, a->cell, params);
 }
 
-kn_status kni_gpu_reference(kni_gpu *g, const kn_record *r)
+static run *new_run(kni_gpu *g, const kn_record *r)
 {
-    if (!r->row->launch) return KN_ERROR_UNSUPPORTED;
     run *a = kni_allocate(sizeof *a);
-    if (!a) return kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to set up its kernel");
+    if (!a) {
+        (void)kni_fail_op(KN_ERROR_MEMORY, r->row->name, "no memory to set up its kernel");
+        return NULL;
+    }
     memset(a, 0, sizeof *a);
     a->gpu = g;
     a->record = r;
     a->cell = -1;
     a->real = g->driver->caps.f64 ? KN_F64 : KN_F32;
+    return a;
+}
+
+void kni_gpu_reference_ahead(kni_gpu_guesses *guesses, const kn_record *r)
+{
+    run *a = r->row->launch ? new_run(guesses->gpu, r) : NULL;
+    if (!a) return;
+    a->guesses = guesses;
+    if (set_up(a) == KN_OK && a->launch.items > 0) {
+        a->element = element_of(a);
+        find_dtypes(a);
+        (void)find_kernel(a);
+        if (a->wide) (void)find_kernel(a);
+    }
+    kni_free(a, sizeof *a);
+}
+
+kn_status kni_gpu_reference(kni_gpu *g, const kn_record *r)
+{
+    if (!r->row->launch) return KN_ERROR_UNSUPPORTED;
+    run *a = new_run(g, r);
+    if (!a) return kni_latest_code();
     kn_status s = set_up(a);
     if (s == KN_OK) {
         a->element = element_of(a);
+        find_dtypes(a);
         s = give_buffers(a);
         if (s == KN_OK) s = run_kernel(a);
         if (s == KN_OK && a->wide) s = round_results(a);

@@ -153,25 +153,33 @@ static bool is_output(const kni_group *group, uint32_t id)
     return false;
 }
 
+bool kni_gpu_rest_of(const kni_group *group, uint32_t given, uint32_t *inputs, uint32_t *outputs,
+                     kni_group *rest)
+{
+    if (group->n_inputs >= KNI_GPU_OPERANDS || group->n_outputs > KNI_GPU_OPERANDS) return false;
+    *rest = *group;
+    rest->kind = KNI_GROUP_POINTWISE;
+    rest->records++;
+    rest->n_records--;
+    memcpy(inputs, group->inputs, (size_t)group->n_inputs * sizeof *inputs);
+    inputs[group->n_inputs] = given;
+    rest->inputs = inputs;
+    rest->n_inputs = group->n_inputs + 1;
+    rest->outputs = outputs;
+    rest->n_outputs = 0;
+    for (int i = 0; i < group->n_outputs; i++)
+        if (group->outputs[i] != given) outputs[rest->n_outputs++] = group->outputs[i];
+    return true;
+}
+
 /* The product by itself, then the rest as a group that reads it. */
 static kn_status apart(run *a, int by)
 {
     const kni_group *group = a->group;
     kni_tensor *y = kni_slot(a->tail.given);
     uint32_t inputs[KNI_GPU_OPERANDS], outputs[KNI_GPU_OPERANDS];
-    kni_group rest = a->tail.records;
-    if (group->n_inputs >= KNI_GPU_OPERANDS || group->n_outputs > KNI_GPU_OPERANDS)
-        return KN_ERROR_UNSUPPORTED;
-    memcpy(inputs, group->inputs, (size_t)group->n_inputs * sizeof *inputs);
-    inputs[group->n_inputs] = a->tail.given;
-    rest.inputs = inputs;
-    rest.n_inputs = group->n_inputs + 1;
-    rest.outputs = outputs;
-    rest.n_outputs = 0;
-    for (int i = 0; i < group->n_outputs; i++)
-        if (group->outputs[i] != a->tail.given) outputs[rest.n_outputs++] = group->outputs[i];
-    rest.cache = group->cache;
-    rest.release = group->release;
+    kni_group rest;
+    if (!kni_gpu_rest_of(group, a->tail.given, inputs, outputs, &rest)) return KN_ERROR_UNSUPPORTED;
     kn_status s = a->multiply(a->gpu, a->head, &(kni_gpu_way){(uint8_t)by, NULL});
     if (s == KN_OK && y->order) s = kni_gpu_arrange(a->gpu, a->head);
     if (s == KN_OK) s = kni_gpu_group(a->gpu, &rest);

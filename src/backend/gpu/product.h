@@ -75,6 +75,9 @@ kn_follow kni_gpu_follows(kn_backend *b, const kn_record *const *records, int32_
 bool kni_gpu_kernel_first(const kni_gpu *g, const kn_record *head);
 /* What follows the product of `group` as an epilogue of a library: fills in the tail's; false: it is none. */
 bool kni_gpu_find_epilogue(const kni_group *group, kni_gpu_tail *tail);
+/* The group without its product, whose result is then an input; both lists have room for KNI_GPU_OPERANDS. False: it has too many. */
+bool kni_gpu_rest_of(const kni_group *group, uint32_t given, uint32_t *inputs, uint32_t *outputs,
+                     kni_group *rest);
 
 /* The records made of them. KN_ERROR_UNSUPPORTED without a text: not this one. */
 kn_status kni_gpu_run_matmul(kni_gpu *g, const kn_record *r, const kni_gpu_way *way);

@@ -16,6 +16,7 @@ enum {
 };
 
 typedef struct kni_runtime kni_runtime;
+typedef struct kni_runtime_ahead kni_runtime_ahead;
 
 /* How a text is compiled for the device at hand. */
 typedef struct kni_runtime_options {
@@ -79,6 +80,7 @@ struct kni_runtime {
     void *pending[KNI_RUNTIME_PENDING];
     int n_pending;
     struct kni_runtime_profile *profile; /* runtime_profile.c; NULL: nobody asks */
+    kni_runtime_ahead *ahead;            /* runtime_ahead.c; NULL: nothing was compiled ahead so far */
 };
 
 struct kni_module {

@@ -3,7 +3,7 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
-#include "backend/runtime/runtime.h"
+#include "backend/runtime/runtime_ahead.h"
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/platform.h"
@@ -161,6 +161,7 @@ static void runtime_close(kni_driver *d)
 {
     kni_runtime *rt = kni_runtime_of(d);
     bool ours = kni_runtime_ours(rt);
+    kni_runtime_ahead_close(rt);
     if (ours && rt->context && !rt->api->context_set(rt->context)) {
         kni_runtime_record_close(rt);
         if (!rt->lost && rt->stream) kni_runtime_note(rt, rt->api->stream_wait(rt->stream), "closing");
@@ -201,6 +202,8 @@ static const kni_driver functions = {.addresses = true,
                                      .fill_zero = runtime_fill_zero,
                                      .sync = runtime_sync,
                                      .compile = kni_runtime_compile,
+                                     .compile_ahead = kni_runtime_compile_ahead,
+                                     .forget_ahead = kni_runtime_forget_ahead,
                                      .unload = kni_runtime_unload,
                                      .launch = kni_runtime_launch,
                                      .record_begin = kni_runtime_record_begin,
@@ -290,6 +293,8 @@ kni_runtime *kni_runtime_open(const kni_runtime_kind *kind, const kni_runtime_ap
     }
     kni_runtime_profile_open(rt);
     choose_recordings(rt);
+    const char *ahead = kni_environment("KN_COMPILE_AHEAD");
+    if (ahead && !strcmp(ahead, "off")) rt->driver.compile_ahead = NULL;
     return rt;
 }
 

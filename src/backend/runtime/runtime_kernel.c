@@ -1,5 +1,5 @@
 /* Kernels: texts compiled for the device's own architecture, kept on disk, loaded, launched and recorded. */
-#include "backend/runtime/runtime.h"
+#include "backend/runtime/runtime_ahead.h"
 #include "core/allocator.h"
 #include "core/error.h"
 #include "core/platform.h"
@@ -108,8 +108,16 @@ static void *compile_text(kni_runtime *rt, const kni_runtime_options *o, const c
     return image;
 }
 
-/* All that an image depends on: the library, driver and compiler, the options, the entry, the text. */
-static char *make_key(const kni_runtime *rt, const kni_runtime_options *o, const char *text,
+void *kni_runtime_compile_silently(const kni_runtime_options *o, const char *text, size_t *bytes)
+{
+    void *program = NULL, *image = NULL;
+    if (o->compiler->create(&program, text, KERNEL_FILE, 0, NULL, NULL)) return NULL;
+    if (!o->compiler->compile(program, o->n, o->list)) image = take_image(o, program, bytes);
+    (void)o->compiler->destroy(&program);
+    return image;
+}
+
+char *kni_runtime_key(const kni_runtime *rt, const kni_runtime_options *o, const char *text,
                       const char *entry, size_t *bytes)
 {
     int driver = 0, major = 0, minor = 0;
@@ -155,22 +163,22 @@ static kn_status compile_into(kni_runtime *rt, kni_module *m, const char *text, 
     kni_runtime_options o = {.n = 0};
     kn_status status = rt->kind->options(rt, &o);
     if (status) return status;
-    size_t key_bytes = 0, bytes = 0;
-    char *key = make_key(rt, &o, text, entry, &key_bytes);
+    size_t key_bytes = 0;
+    char *key = kni_runtime_key(rt, &o, text, entry, &key_bytes);
     if (!key) return kni_fail(KN_ERROR_MEMORY, "%s: no memory to compile the kernel %s", rt->name, entry);
-    kni_buffer kept = {0};
-    bool found = kni_disk_cache_get(rt->kind->device, key, key_bytes, &kept);
+    kni_runtime_image image = {.bytes = 0};
+    bool ahead = kni_runtime_ahead_take(rt, key, key_bytes, &image);
+    if (!ahead) (void)kni_disk_cache_get(rt->kind->device, key, key_bytes, &image.kept);
     /* An entry that does not load, for whatever reason, is written anew. */
-    if (found && !load(rt, m, kept.data, entry)) {
+    if (image.kept.data && !load(rt, m, image.kept.data, entry)) {
         rt->driver.loaded++;
     } else {
-        void *image = compile_text(rt, &o, text, entry, &bytes);
-        status =
-            image ? kni_runtime_result(rt, load(rt, m, image, entry), "loading a kernel") : kni_latest_code();
-        if (!status) kni_disk_cache_put(rt->kind->device, key, key_bytes, image, bytes);
-        if (image) kni_free(image, bytes);
+        if (!image.data) image.data = compile_text(rt, &o, text, entry, &image.bytes);
+        status = image.data ? kni_runtime_result(rt, load(rt, m, image.data, entry), "loading a kernel")
+                            : kni_latest_code();
+        if (!status) kni_disk_cache_put(rt->kind->device, key, key_bytes, image.data, image.bytes);
     }
-    kni_buffer_free(&kept);
+    kni_runtime_image_free(&image);
     kni_free(key, key_bytes);
     return status;
 }
