@@ -178,6 +178,57 @@ static void reads_rows_where_they_lie(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* ---- padding */
+
+static const struct {
+    kn_shape x, before, after;
+    int mode;
+    bool last; /* x has its channels last */
+} pads[] = {
+    {{2, {3, 24}}, {1, {8}}, {1, {0}}, KN_PAD_CONSTANT, false},
+    {{2, {3, 24}}, {1, {3}}, {1, {5}}, KN_PAD_CONSTANT, false},
+    {{2, {3, 25}}, {1, {2}}, {1, {2}}, KN_PAD_REFLECT, false},
+    {{3, {3, 5, 16}}, {2, {1, 8}}, {2, {2, 0}}, KN_PAD_EDGE, false},
+    {{3, {3, 5, 16}}, {3, {1, 0, 0}}, {3, {1, 0, 0}}, KN_PAD_WRAP, false},
+    {{4, {2, 3, 4, 8}}, {3, {1, 0, 8}}, {3, {1, 0, 8}}, KN_PAD_CONSTANT, false},
+    {{4, {2, 8, 5, 7}}, {2, {1, 2}}, {2, {2, 1}}, KN_PAD_CONSTANT, true},
+    {{4, {2, 8, 5, 7}}, {2, {1, 2}}, {2, {2, 1}}, KN_PAD_WRAP, true},
+    {{3, {2, 16, 9}}, {1, {4}}, {1, {0}}, KN_PAD_REFLECT, true},
+};
+
+static kn_tensor padded(int i, kn_device on, int dtype)
+{
+    const kn_pad_args args = {
+        .before = pads[i].before, .after = pads[i].after, .mode = pads[i].mode, .value = 5};
+    const int32_t rank = pads[i].x.rank;
+    kn_shape shape = pads[i].x, there = {rank, {0}};
+    if (!pads[i].last) return kn_pad(kn_keep(counted(on, shape, dtype)), &args);
+    for (int a = 0; a < rank; a++) {
+        there.dims[a] = a == 0 ? 0 : a == 1 ? rank - 1 : a - 1;
+        shape.dims[there.dims[a]] = pads[i].x.dims[a];
+    }
+    return kn_pad(kn_keep(kn_permute(counted(on, shape, dtype), there)), &args);
+}
+
+/* One launch reads x as it lies and writes the result in its order, whatever the mode. */
+static void pads_in_one_launch(void)
+{
+    for (int i = 0; i < KNI_COUNT(pads); i++)
+        for (int k = 0; k < KNI_COUNT(dtypes); k++) {
+            kn_scope scope = kn_scope_begin();
+            kn_tensor want = kn_keep(padded(i, exact, dtypes[k]));
+            uint64_t made = gpu->launches;
+            kn_drop(kn_keep(counted(device, pads[i].x, dtypes[k])));
+            made = gpu->launches - made;
+            uint64_t before = gpu->launches;
+            kn_tensor got = kn_keep(padded(i, device, dtypes[k]));
+            CHECK(gpu->launches - before == made + 1);
+            if (!CHECK(same(got, want))) printf("  pad %d of %s\n", i, kn_dtype_name((kn_dtype)dtypes[k]));
+            kn_scope_end(scope, KN_NONE);
+        }
+    CHECK(count_kernels("pads") > 4);
+}
+
 int main(void)
 {
     setenv("KN_OPENCL_OPTIONS", "-cl-opt-disable", 0);
@@ -189,11 +240,15 @@ int main(void)
     }
     gpu = (kni_gpu *)(void *)kni_opencl_open("0", NULL, 0);
     if (!CHECK(exact && gpu)) return check_report();
+    static const kn_want everything = {KN_WANT_ANY, 2, UINT32_MAX};
+    gpu->backend.device->wants = &everything;
+    gpu->backend.device->n_wants = 1;
     turns();
     joins();
     keeps_wide_accesses();
     joins_dtypes();
     reads_rows_where_they_lie();
+    pads_in_one_launch();
     kn_device_use(NULL);
     CHECK(kn_shutdown() == 0);
     return check_report();
