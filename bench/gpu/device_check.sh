@@ -11,11 +11,9 @@ if [ -z "${KN_CUDA_LIBRARIES:-}" ]; then
     export KN_CUDA_LIBRARIES
 fi
 echo "KN_CUDA_LIBRARIES=$KN_CUDA_LIBRARIES"
-core="error text thread_state allocator large_blocks platform dtype dim scope table static_arena storage convert thread_pool"
 sources=""
-for name in $core; do sources="$sources src/core/$name.c"; done
-for name in disk_cache buffer file folder failure library_list; do sources="$sources src/support/$name.c"; done
-for file in src/backend/cuda/*.c src/backend/cuda/generated/*.c; do
+for file in src/backend/cuda/*.c src/backend/cuda/generated/*.c src/backend/runtime/*.c \
+    src/core/*.c src/support/*.c; do
     case $file in */cuda_open.c) ;; *) sources="$sources $file" ;; esac
 done
 # shellcheck disable=SC2086

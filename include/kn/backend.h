@@ -94,7 +94,9 @@ enum {
     KN_TAKES_CHANNELS = 256,
     KN_TAKES_SEVERAL =
         512, /* records with results for each element and for each line (batch norm in training) */
-    KN_TAKES_MAPS = 1024 /* maps of channels among elementwise records */
+    KN_TAKES_MAPS = 1024, /* maps of channels among elementwise records */
+    /* in KN_GROUP_MANY also short elementwise records of one formula, one chain of them for each tensor, with one result each */
+    KN_TAKES_SMALL = 2048
 };
 
 /* What a leaf takes as a group. The leaf assigns the fields it knows; all are 0 before. */

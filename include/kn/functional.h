@@ -294,8 +294,9 @@ typedef struct kn_recurrent_layers_args {
    the other, then of all their bias_ih, bias_hh. Under autocast it computes in the short float, or in f32 where the device has no other. */
 KN_API kn_recurrent_result kn_recurrent_layers(kn_tensor x, kn_tensor weights,
                                                const kn_recurrent_layers_args *args);
-/* Whether the device of x runs that call by a library; else it is made of steps, as kn/nn/recurrent.h has them. x stays. */
-KN_API bool kn_recurrent_layers_native(kn_tensor x);
+/* How many layers such a call should have on the device of x: INT32_MAX where a library runs it, 1 where it is made of ops, 0 where steps of single
+   layers are as good, as on the CPU. x stays. */
+KN_API int32_t kn_recurrent_layers_at_once(kn_tensor x);
 
 /* ---- old names */
 

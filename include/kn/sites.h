@@ -559,7 +559,7 @@ static inline kn_unique_result kn_at_unique_result(kn_unique_result kn_result, c
 #define kn_gru(...) kn_at_recurrent_result(kn_gru(__VA_ARGS__), KN_SITE)
 #define kn_rnn(...) kn_at_recurrent_result(kn_rnn(__VA_ARGS__), KN_SITE)
 #define kn_recurrent_layers(...) kn_at_recurrent_result(kn_recurrent_layers(__VA_ARGS__), KN_SITE)
-#define kn_recurrent_layers_native(...) kn_after_bool(kn_recurrent_layers_native(__VA_ARGS__), KN_SITE)
+#define kn_recurrent_layers_at_once(...) kn_after_int32(kn_recurrent_layers_at_once(__VA_ARGS__), KN_SITE)
 #define kn_cross_entropy_with_logits(...) kn_at(kn_cross_entropy_with_logits(__VA_ARGS__), KN_SITE)
 
 #define kn_index_take(...) kn_at(kn_index_take(__VA_ARGS__), KN_SITE)

@@ -29,7 +29,8 @@ enum {
     KNI_TAKES_REPEATS = KN_TAKES_REPEATS,
     KNI_TAKES_CHANNELS = KN_TAKES_CHANNELS,
     KNI_TAKES_SEVERAL = KN_TAKES_SEVERAL,
-    KNI_TAKES_MAPS = KN_TAKES_MAPS
+    KNI_TAKES_MAPS = KN_TAKES_MAPS,
+    KNI_TAKES_SMALL = KN_TAKES_SMALL
 };
 /* Whether KN_FUSION_LOG asks for what is fused and why not. */
 bool kni_plan_log_wanted(void);

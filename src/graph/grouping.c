@@ -1,23 +1,12 @@
 /* Grouping: each record joins the group of a record it reads from where that is possible. Groups have places in an
    order of running, and every record reads from groups at its own group's place or before. */
-#include "graph/grouping.h"
-#include "graph/row_domain.h"
+#include "graph/grouping_draft.h"
 #include "ops/body.h"
 #include "ops/line.h"
 #include <string.h>
 
-typedef struct group {
-    uint8_t kind;
-    bool consumed;  /* another group reads from it: it cannot move behind that one */
-    bool columns;   /* sums over its rows are among its results */
-    bool several;   /* a record of it has results for elements and for lines */
-    int32_t place;  /* in the order of running */
-    int32_t merged; /* the group it has become part of, -1 */
-    int32_t n_records, n_inputs, n_results;
-    kni_row_domain domain; /* the shape its records run over, and the rows of those that have them */
-    uint16_t op;           /* of KNI_GROUP_MANY */
-    const kn_record *product[KNI_TAIL_RECORDS]; /* of KNI_GROUP_PRODUCT, in order */
-} group;
+typedef kni_draft group;
+typedef kni_drafts state;
 
 /* How a record can take part. */
 typedef enum role {
@@ -29,26 +18,11 @@ typedef enum role {
     UPDATE, /* of a param */
 } role_kind;
 
-typedef struct state {
-    const kni_queue *q;
-    const kni_group_limits *limits;
-    const uint64_t *alive; /* bit by value */
-    group *groups;
-    int32_t n_groups, next_place;
-    int32_t *group_of;
-    int32_t many;   /* the latest group of updates, -1 */
-    bool *absorbed; /* by value: a group of other records than a product's may take in whoever makes it */
-    bool *shared;   /* by value: more than one record needs it, or somebody outside */
-    const char **why;
-} state;
-
 bool kni_pointwise_record(const kn_record *r)
 {
     const kn_op *row = r->row;
     return row->kind == KNI_ELEMENTWISE && r->n_out == 1 && (kni_is_pointwise(row) || kni_converts(row));
 }
-
-static bool takes_kind(const state *s, int kind) { return s->limits->kinds >> kind & 1; }
 
 bool kni_creation_record(const kn_record *r)
 {
@@ -78,7 +52,7 @@ static bool takes_domain(const state *s, const kni_row_domain *d)
     int64_t rows = 1;
     for (int i = 0; i < d->shape->rank; i++)
         if (!(d->reduced >> i & 1)) rows *= d->shape->dims[i];
-    if (!takes_kind(s, KNI_GROUP_ROWS) || kni_count(d->shape) <= 0) return false;
+    if (!kni_drafts_take(s, KNI_GROUP_ROWS) || kni_count(d->shape) <= 0) return false;
     if ((d->takes & s->limits->takes) != d->takes) return false;
     if (d->takes & KNI_TAKES_COLUMNS && !sums_down(s, d)) return false;
     if (rows == 1 && !(s->limits->takes & KNI_TAKES_WHOLE)) return false;
@@ -91,17 +65,17 @@ static role_kind role_of(const state *s, const kn_record *r, kni_row_domain *dom
     *domain = (kni_row_domain){&kni_out(r, 0)->type, 0, true, 0};
     if (kni_pointwise_record(r) || (s->limits->takes & KNI_TAKES_CREATION && kni_creation_record(r)) ||
         (s->limits->takes & KNI_TAKES_MAPS && maps_channels(r)))
-        return takes_kind(s, KNI_GROUP_POINTWISE) ? POINT : ALONE;
+        return kni_drafts_take(s, KNI_GROUP_POINTWISE) ? POINT : ALONE;
     kni_row_domain rows;
     if (kni_row_domain_of(r, &rows) && (r->n_out == 1 || rows.takes) && takes_domain(s, &rows)) {
         *domain = rows;
         return ROWS;
     }
-    if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && takes_kind(s, KNI_GROUP_PRODUCT) && s->q->leaf &&
-        s->q->leaf->follows)
+    if (r->row->kind == KNI_CONTRACTION && r->n_out == 1 && kni_drafts_take(s, KNI_GROUP_PRODUCT) &&
+        s->q->leaf && s->q->leaf->follows)
         return HEAD;
     if (maps_channels(r) && s->limits->takes & KNI_TAKES_CHANNELS) return TAIL;
-    return kni_body_updates(r->row->body) && takes_kind(s, KNI_GROUP_MANY) ? UPDATE : ALONE;
+    return kni_body_updates(r->row->body) && kni_drafts_take(s, KNI_GROUP_MANY) ? UPDATE : ALONE;
 }
 
 /* ---- what nobody needs */
@@ -162,20 +136,6 @@ static bool find_readers(state *s, kni_bump *memory)
 
 /* ---- joining */
 
-static int32_t root(const state *s, int32_t g)
-{
-    while (s->groups[g].merged >= 0) g = s->groups[g].merged;
-    return g;
-}
-
-/* The group that makes operand i of the entry, -1 when it comes from outside. */
-static int32_t source_group(const state *s, const kni_entry *e, int i)
-{
-    int32_t v = kni_entry_value(s->q, e, e->record->n_out + i);
-    int32_t maker = v < 0 ? -1 : s->q->values[v].maker;
-    return maker < 0 ? -1 : root(s, s->group_of[maker]);
-}
-
 bool kni_operand_whole(const kni_queue *q, int32_t operand)
 {
     return operand == q->values[q->operands[operand].value].whole;
@@ -208,7 +168,7 @@ static int32_t new_group(state *s, uint8_t kind, const kni_row_domain *domain)
 
 static bool has_rows(const group *g) { return g->kind == KNI_GROUP_REDUCTION || g->kind == KNI_GROUP_ROWS; }
 
-static bool can_hold(const state *s, const group *g, int records, int inputs, int results)
+bool kni_draft_holds(const state *s, const group *g, int records, int inputs, int results)
 {
     int most_in = s->limits->max_inputs, most_out = s->limits->max_outputs;
     if (g->kind == KNI_GROUP_MANY) most_in = 2 * most_in, most_out = most_in;
@@ -251,21 +211,20 @@ static const char *tail_obstacle(const state *s, const kni_entry *e, int32_t g)
     if (kni_count(&kni_out(r, 0)->type) != kni_count(into->domain.shape)) return "its shape is another one";
     if (into->n_records == KNI_TAIL_RECORDS) return "the group is full";
     for (int i = 0; i < r->n_in; i++)
-        if (source_group(s, e, i) == g && !in_order(s, e, i)) return "it reads a view of a result";
+        if (kni_draft_source(s, e, i) == g && !in_order(s, e, i)) return "it reads a view of a result";
     kni_tail_answer answer = s->q->leaf->follows(s->q->leaf, into->product, into->n_records, r);
     for (int i = 0; i < r->n_in && answer != KNI_TAIL_NO && answer != KNI_TAIL_YES; i++)
-        if (source_group(s, e, i) == g && s->shared[kni_entry_value(s->q, e, r->n_out + i)])
+        if (kni_draft_source(s, e, i) == g && s->shared[kni_entry_value(s->q, e, r->n_out + i)])
             return "others need what comes before it, too";
     if (answer == KNI_TAIL_LAST && s->absorbed[kni_entry_value(s->q, e, 0)]) return "its readers take it in";
     return answer == KNI_TAIL_NO ? "the device cannot do it where it makes the product" : NULL;
 }
 
-/* How many operands the entry reads from outside group g. */
-static int outside_operands(const state *s, const kni_entry *e, int32_t g)
+int kni_draft_outside(const state *s, const kni_entry *e, int32_t g)
 {
     int n = 0;
     for (int i = 0; i < e->record->n_in; i++)
-        n += e->operands[e->record->n_out + i] >= 0 && source_group(s, e, i) != g;
+        n += e->operands[e->record->n_out + i] >= 0 && kni_draft_source(s, e, i) != g;
     return n;
 }
 
@@ -298,16 +257,18 @@ static const char *obstacle(const state *s, const kni_entry *e, int32_t g, role_
                    (role == POINT && into->columns && kni_row_domain_places(&into->domain, domain->shape));
     if (against && (tail || !columns)) return against;
     if (tail)
-        return can_hold(s, into, 1, outside_operands(s, e, g), lasting_results(s, e)) ? NULL
-                                                                                      : "the group is full";
+        return kni_draft_holds(s, into, 1, kni_draft_outside(s, e, g), lasting_results(s, e))
+                   ? NULL
+                   : "the group is full";
     for (int i = 0; i < e->record->n_in; i++)
-        if (source_group(s, e, i) == g && !can_follow(s, e, i)) return "it reads a view of a result";
+        if (kni_draft_source(s, e, i) == g && !can_follow(s, e, i)) return "it reads a view of a result";
     /* A running average lies where it did only if its own kernel writes it, and a recording is replayed only if it lies there. */
     if (role == POINT && into->several && !kni_same_dims(domain->shape, into->domain.shape) &&
-        outside_operands(s, e, g))
+        kni_draft_outside(s, e, g))
         return "it may be written over what it reads";
-    return can_hold(s, into, 1, outside_operands(s, e, g), lasting_results(s, e)) ? NULL
-                                                                                  : "the group is full";
+    return kni_draft_holds(s, into, 1, kni_draft_outside(s, e, g), lasting_results(s, e))
+               ? NULL
+               : "the group is full";
 }
 
 /* Makes group g run last so far; it must not be consumed. */
@@ -318,7 +279,7 @@ static int32_t latest_source(const state *s, const kni_entry *e, int32_t g)
 {
     int32_t latest = -1;
     for (int i = 0; i < e->record->n_in; i++) {
-        int32_t from = source_group(s, e, i);
+        int32_t from = kni_draft_source(s, e, i);
         if (from >= 0 && from != g && s->groups[from].place > latest) latest = s->groups[from].place;
     }
     return latest;
@@ -329,7 +290,7 @@ static int32_t latest_source(const state *s, const kni_entry *e, int32_t g)
 static void merge_sources(state *s, const kni_entry *e, int32_t g)
 {
     for (int i = 0; i < e->record->n_in && s->groups[g].kind != KNI_GROUP_PRODUCT; i++) {
-        int32_t other = source_group(s, e, i);
+        int32_t other = kni_draft_source(s, e, i);
         if (other < 0 || other == g) continue;
         group *from = &s->groups[other], *into = &s->groups[g];
         bool rows = has_rows(from) && has_rows(into) && !from->columns && !into->columns;
@@ -340,12 +301,12 @@ static void merge_sources(state *s, const kni_entry *e, int32_t g)
         /* Other operands may see results of that group in a way that only memory can serve. */
         bool good = true;
         for (int k = 0; k < e->record->n_in; k++)
-            if (source_group(s, e, k) == other && !can_follow(s, e, k)) good = false;
+            if (kni_draft_source(s, e, k) == other && !can_follow(s, e, k)) good = false;
         if (!good) continue;
         /* The entry comes into the group as well. */
         from->merged = g;
-        if (!can_hold(s, into, from->n_records + 1, from->n_inputs + outside_operands(s, e, g),
-                      from->n_results + lasting_results(s, e))) {
+        if (!kni_draft_holds(s, into, from->n_records + 1, from->n_inputs + kni_draft_outside(s, e, g),
+                             from->n_results + lasting_results(s, e))) {
             from->merged = -1;
             continue;
         }
@@ -360,7 +321,7 @@ static void merge_sources(state *s, const kni_entry *e, int32_t g)
 static void consume_sources(state *s, const kni_entry *e, int32_t g)
 {
     for (int i = 0; i < e->record->n_in; i++) {
-        int32_t from = source_group(s, e, i);
+        int32_t from = kni_draft_source(s, e, i);
         if (from >= 0 && from != g) s->groups[from].consumed = true;
     }
 }
@@ -377,7 +338,7 @@ static int32_t group_to_join(state *s, const kni_entry *e, role_kind role, const
 {
     int32_t best = -1;
     for (int i = 0; i < e->record->n_in; i++) {
-        int32_t g = source_group(s, e, i);
+        int32_t g = kni_draft_source(s, e, i);
         if (g < 0 || g == best) continue;
         const char *against = obstacle(s, e, g, role, domain);
         bool ready = latest_source(s, e, g) <= s->groups[g].place;
@@ -396,8 +357,8 @@ static int32_t group_of_updates(state *s, const kni_entry *e, const kni_row_doma
     const kn_record *r = e->record;
     group *g = s->many < 0 ? NULL : &s->groups[s->many];
     bool own = false;
-    for (int i = 0; i < r->n_in; i++) own |= g && source_group(s, e, i) == s->many;
-    bool fits = g && !own && g->op == r->op && can_hold(s, g, 1, r->n_in, r->n_out);
+    for (int i = 0; i < r->n_in; i++) own |= g && kni_draft_source(s, e, i) == s->many;
+    bool fits = g && !own && g->op == r->op && kni_draft_holds(s, g, 1, r->n_in, r->n_out);
     if (fits && latest_source(s, e, s->many) > g->place) {
         fits = !g->consumed;
         if (fits) move_last(s, s->many);
@@ -457,64 +418,8 @@ static void place_entry(state *s, int32_t index)
     group *into = &s->groups[g];
     if (into->kind == KNI_GROUP_PRODUCT) into->product[into->n_records] = e->record;
     into->n_records++;
-    into->n_inputs += role == UPDATE ? e->record->n_in : outside_operands(s, e, g);
+    into->n_inputs += role == UPDATE ? e->record->n_in : kni_draft_outside(s, e, g);
     into->n_results += role == UPDATE ? e->record->n_out : lasting_results(s, e);
-}
-
-/* ---- casts that no group took in */
-
-/* The place of the first group that reads from each group, next_place where none does. */
-static void find_first_readers(const state *s, int32_t *first)
-{
-    for (int32_t g = 0; g < s->n_groups; g++) first[g] = s->next_place;
-    for (int32_t i = 0; i < s->q->n_entries; i++) {
-        if (s->group_of[i] < 0) continue;
-        const kni_entry *e = &s->q->entries[i];
-        int32_t own = root(s, s->group_of[i]), place = s->groups[own].place;
-        for (int k = 0; k < e->record->n_in; k++) {
-            int32_t from = source_group(s, e, k);
-            if (from >= 0 && from != own && place < first[from]) first[from] = place;
-        }
-    }
-}
-
-/* Casts that stand alone run together: those of what was there before at the place of the first of them, the others at the
-   place of the last, as long as nobody reads one of them before. */
-static bool collect_casts(state *s, kni_bump *memory)
-{
-    int32_t *first = kni_bump_take(memory, (size_t)s->n_groups * sizeof *first + 1);
-    int32_t early = -1, late = -1, late_end = 0;
-    if (!first) return false;
-    if (!takes_kind(s, KNI_GROUP_MANY) || !(s->limits->takes & KNI_TAKES_CASTS)) return true;
-    find_first_readers(s, first);
-    for (int32_t i = 0; i < s->q->n_entries; i++) {
-        const kni_entry *e = &s->q->entries[i];
-        if (s->group_of[i] < 0 || !kni_converts(e->record->row)) continue;
-        int32_t g = root(s, s->group_of[i]), from = source_group(s, e, 0);
-        group *own = &s->groups[g];
-        if (own->kind != KNI_GROUP_POINTWISE || own->n_records != 1) continue;
-        int32_t *many = from < 0 ? &early : &late;
-        bool fits = *many >= 0 && can_hold(s, &s->groups[*many], 1, 1, 1) &&
-                    (from < 0 || (own->place > s->groups[*many].place && own->place < late_end));
-        if (!fits) { /* it begins a group of its own */
-            own->kind = KNI_GROUP_MANY;
-            own->op = e->record->op;
-            own->n_inputs = own->n_results = 1;
-            *many = g;
-            if (from >= 0) late_end = first[g];
-            continue;
-        }
-        group *into = &s->groups[*many];
-        if (from >= 0) {
-            into->place = own->place;
-            if (first[g] < late_end) late_end = first[g];
-        }
-        own->merged = *many;
-        into->n_records++;
-        into->n_inputs++;
-        into->n_results++;
-    }
-    return true;
 }
 
 /* ---- the result: groups by place */
@@ -536,7 +441,7 @@ static bool finish(state *s, kni_bump *memory, kni_grouping *result)
     for (int32_t i = 0; i < s->next_place; i++)
         if (at[i] >= 0) result->order[result->n_groups++] = at[i];
     for (int32_t i = 0; i < s->q->n_entries; i++)
-        if (s->group_of[i] >= 0) s->group_of[i] = root(s, s->group_of[i]);
+        if (s->group_of[i] >= 0) s->group_of[i] = kni_draft_root(s, s->group_of[i]);
     result->group_of = s->group_of;
     result->why = s->why;
     return true;
@@ -558,5 +463,5 @@ bool kni_group_entries(const kni_queue *q, const uint64_t *alive, const kni_grou
     if (!find_dead(&s, alive, memory) || !find_readers(&s, memory)) return false;
     for (int32_t i = 0; i < q->n_entries; i++)
         if (s.group_of[i] >= 0) place_entry(&s, i);
-    return collect_casts(&s, memory) && finish(&s, memory, result);
+    return kni_drafts_collect(&s, memory) && finish(&s, memory, result);
 }

@@ -59,12 +59,14 @@ kn_status kni_running_make(kn_param *mean, kn_param *variance, kn_param *count, 
     return s;
 }
 
-/* The average moves towards the batch's value. Params keep their handle, so the module itself does not change. */
-static kn_status move_average(kn_param average, kn_tensor batch, kn_tensor step)
+/* The average moves towards the batch's value, by a step that the count gives or by the momentum, a number that needs no cast. Params
+   keep their handle, so the module itself does not change. */
+static kn_status move_average(const kni_running *r, kn_param average, kn_tensor batch, kn_tensor step)
 {
     kn_tensor old = kn_value(average);
-    kn_tensor moved = kn_lerp(old, kn_cast(batch, kn_dtype_of(old)), kn_cast(step, kn_dtype_of(old)));
-    return kn_param_set(&average, moved);
+    const kn_dtype dtype = kn_dtype_of(old);
+    step = r->cumulative ? kn_cast(step, dtype) : kn_scalar(r->momentum, dtype);
+    return kn_param_set(&average, kn_lerp(old, kn_cast(batch, dtype), step));
 }
 
 static kn_status track(const kni_running *r, kn_tensor mean, kn_tensor variance, double n)
@@ -72,11 +74,10 @@ static kn_status track(const kni_running *r, kn_tensor mean, kn_tensor variance,
     kn_param count = r->count;
     kn_status s = kn_param_set(&count, kn_add_scalar(kn_value(count), 1));
     if (s != KN_OK) return s;
-    kn_tensor step =
-        r->cumulative ? kn_reciprocal(kn_cast(kn_value(count), KN_F64)) : kn_scalar(r->momentum, KN_F64);
-    step = kn_keep(step);
-    s = move_average(r->mean, kn_detach(mean), step);
-    if (s == KN_OK) s = move_average(r->variance, kn_mul_scalar(kn_detach(variance), n / (n - 1)), step);
+    kn_tensor step = KN_NONE;
+    if (r->cumulative) step = kn_keep(kn_reciprocal(kn_cast(kn_value(count), KN_F64)));
+    s = move_average(r, r->mean, kn_detach(mean), step);
+    if (s == KN_OK) s = move_average(r, r->variance, kn_mul_scalar(kn_detach(variance), n / (n - 1)), step);
     return s;
 }
 

@@ -123,30 +123,29 @@ static kn_tensor run_direction(pass *p, kn_tensor x, int64_t steps, kn_tensor *h
     return results[0];
 }
 
-/* ---- all layers in one call, where a library of the device has them */
+/* ---- whole sequences in one call, of all layers where a library of the device has them, else of one */
 
 enum { WEIGHTS_MOST = KN_MAX_RECURRENT_LAYERS * 2 * 4 };
 
-static bool is_plain(const kn_nn_activation *a, kn_activation_kind kind) { return a->kind == kind; }
+static bool drops(const kn_nn_recurrent *m) { return m->dropout > 0 && m->training && m->num_layers > 1; }
 
 /* Whether the formulas are those of kn_recurrent_layers. */
 static bool is_usual(const kn_nn_recurrent *m)
 {
-    const bool gates = m->kind == KN_RECURRENT_RNN || is_plain(&m->gate_activation, KN_ACTIVATION_SIGMOID);
-    const bool drops = m->dropout > 0 && m->training && m->num_layers > 1;
-    return gates && is_plain(&m->hidden_activation, KN_ACTIVATION_TANH) &&
-           (m->kind != KN_RECURRENT_LSTM || is_plain(&m->cell_activation, KN_ACTIVATION_TANH)) && !drops &&
-           m->clip == 0 && !m->input_forget && !m->reset_before;
+    const bool gates = m->kind == KN_RECURRENT_RNN || m->gate_activation.kind == KN_ACTIVATION_SIGMOID;
+    const bool cell = m->kind != KN_RECURRENT_LSTM || m->cell_activation.kind == KN_ACTIVATION_TANH;
+    return gates && cell && m->hidden_activation.kind == KN_ACTIVATION_TANH && m->clip == 0 &&
+           !m->input_forget && !m->reset_before;
 }
 
-/* The params in the order of kn_recurrent_layers; how many, 0 where a bias or a common dtype is missing. */
-static int32_t list_weights(const kn_nn_recurrent *m, kn_tensor *list)
+/* The params of layers `first` on in the order of kn_recurrent_layers; how many, 0 where a bias or a common dtype is missing. */
+static int32_t list_weights(const kn_nn_recurrent *m, int64_t first, int64_t layers, kn_tensor *list)
 {
     const int directions = m->bidirectional ? 2 : 1;
-    const int32_t all = (int32_t)m->num_layers * directions;
-    const bool biased = kn_value(m->cells[0][0].bias_ih).bits != 0;
+    const int32_t all = (int32_t)layers * directions;
+    const bool biased = m->cells[0][0].bias_ih.handle.bits != 0;
     for (int32_t i = 0; i < all; i++) {
-        const kn_nn_recurrent_cell *cell = &m->cells[i / directions][i % directions];
+        const kn_nn_recurrent_cell *cell = &m->cells[first + i / directions][i % directions];
         list[2 * i] = kn_value(cell->weight_ih);
         list[2 * i + 1] = kn_value(cell->weight_hh);
         list[2 * (all + i)] = kn_value(cell->bias_ih);
@@ -160,30 +159,58 @@ static int32_t list_weights(const kn_nn_recurrent *m, kn_tensor *list)
     return n;
 }
 
-/* False where the layers go step by step; else as run_layers below. */
-static bool run_at_once(const kn_nn_recurrent *m, kn_tensor x, kn_tensor *hidden, kn_tensor *cell,
-                        kn_tensor *y)
+/* How many layers a call takes; 0: they go step by step. */
+static int64_t layers_at_once(const kn_nn_recurrent *m, kn_tensor x)
 {
     kn_tensor list[WEIGHTS_MOST];
-    const int32_t n = is_usual(m) && kn_recurrent_layers_native(x) ? list_weights(m, list) : 0;
-    if (n == 0 || (kn_dtype_of(x) != kn_dtype_of(list[0]) && !kn_autocast_dtype())) return false;
-    kn_scope scope = kn_scope_begin();
+    const int64_t most = is_usual(m) ? kn_recurrent_layers_at_once(x) : 0;
+    if (!most || !list_weights(m, 0, m->num_layers, list)) return 0;
+    if (kn_dtype_of(x) != kn_dtype_of(list[0]) && !kn_autocast_dtype()) return 0;
+    return drops(m) || most < m->num_layers ? 1 : m->num_layers;
+}
+
+/* Some layers, with the states of all; last receives their own. x is kept. */
+static kn_tensor run_call(const kn_nn_recurrent *m, int64_t first, int64_t layers, kn_tensor x,
+                          kn_tensor hidden, kn_tensor cell, kn_recurrent_result *last)
+{
+    kn_tensor list[WEIGHTS_MOST];
+    const int64_t directions = m->bidirectional ? 2 : 1;
+    const int32_t n = list_weights(m, first, layers, list);
     for (int32_t i = 0; i < n; i++) list[i] = kn_reshape(list[i], KN_SHAPE(kn_count(list[i])));
-    const kn_recurrent_layers_args args = {.cell = (kn_layers_cell)m->kind,
-                                           .layers = m->num_layers,
-                                           .hidden = m->hidden_size,
-                                           .bidirectional = m->bidirectional,
-                                           .no_bias = !m->cells[0][0].bias_ih.handle.bits,
-                                           .h = *hidden,
-                                           .c = *cell};
-    if (m->reverse) x = kn_flip(x, KN_AXES(0));
-    kn_recurrent_result r = kn_recurrent_layers(x, kn_concat(list, n, 0), &args);
-    kn_tensor results[] = {m->reverse ? kn_flip(r.y, KN_AXES(0)) : r.y, r.h, r.c};
-    kn_scope_end_many(scope, results, r.c.bits ? 3 : 2);
-    *y = results[0];
+    const kn_recurrent_layers_args args = {
+        .cell = (kn_layers_cell)m->kind,
+        .layers = layers,
+        .hidden = m->hidden_size,
+        .bidirectional = m->bidirectional,
+        .no_bias = !m->cells[0][0].bias_ih.handle.bits,
+        .h = hidden.bits ? kn_narrow(hidden, 0, first * directions, layers * directions) : KN_NONE,
+        .c = cell.bits ? kn_narrow(cell, 0, first * directions, layers * directions) : KN_NONE};
+    *last = kn_recurrent_layers(x, kn_concat(list, n, 0), &args);
+    return last->y;
+}
+
+/* As run_layers below. */
+static kn_tensor run_calls(const kn_nn_recurrent *m, int64_t layers, kn_tensor x, kn_tensor *hidden,
+                           kn_tensor *cell)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor h[KN_MAX_RECURRENT_LAYERS], c[KN_MAX_RECURRENT_LAYERS];
+    int32_t n = 0;
+    if (m->reverse) x = kn_keep(kn_flip(x, KN_AXES(0)));
+    for (int64_t first = 0; first < m->num_layers; first += layers, n++) {
+        kn_recurrent_result last;
+        if (first && drops(m)) x = kn_keep(kn_dropout(x, m->dropout, true));
+        x = kn_keep(run_call(m, first, layers, x, *hidden, *cell, &last));
+        h[n] = last.h;
+        c[n] = last.c;
+    }
+    kn_tensor results[] = {m->reverse ? kn_flip(x, KN_AXES(0)) : x, n == 1 ? h[0] : kn_concat(h, n, 0),
+                           KN_NONE};
+    if (m->kind == KN_RECURRENT_LSTM) results[2] = n == 1 ? c[0] : kn_concat(c, n, 0);
+    kn_scope_end_many(scope, results, results[2].bits ? 3 : 2);
     *hidden = results[1];
     *cell = results[2];
-    return true;
+    return results[0];
 }
 
 /* ---- all layers */
@@ -193,8 +220,8 @@ static kn_tensor run_layers(const kn_nn_recurrent *m, kn_tensor x, int64_t steps
                             kn_tensor *cell, kn_tensor *room)
 {
     int directions = m->bidirectional ? 2 : 1, n = 0;
-    kn_tensor y;
-    if (run_at_once(m, x, hidden, cell, &y)) return y;
+    const int64_t at_once = layers_at_once(m, x);
+    if (at_once) return run_calls(m, at_once, x, hidden, cell);
     kn_tensor last_h[2 * KN_MAX_RECURRENT_LAYERS], last_c[2 * KN_MAX_RECURRENT_LAYERS];
     for (int64_t layer = 0; layer < m->num_layers; layer++) {
         kn_tensor ways[2];

@@ -104,10 +104,12 @@ GRADIENT(gelu_approximate) { return use_gradient_row(v, &kni_op_gelu_approximate
 
 /* ---- silu */
 
-ACTIVATION(silu, 0, "y = x * sigmoid(x)", "x sigmoid(x)")
+ELEMENTWISE(silu, 1, KNI_RULE_FLOAT, KNI_ALL, "y = x * sigmoid(x)", .doc = "x sigmoid(x)",
+            .tolerance = {4, 0}, .flags = KNI_FLAG_ALIAS | KNI_FLAG_SHORT_HALF)
 
 ACTIVATION_GRAD(silu_grad, "s = sigmoid(x); dx = ((1 - s) * x + 1) * s * dy",
-                "dy s (1 + x (1 - s)), s = sigmoid(x), of operands dy, x", 0, .lower = kni_defined_lower)
+                "dy s (1 + x (1 - s)), s = sigmoid(x), of operands dy, x", KNI_FLAG_SHORT_HALF,
+                .lower = kni_defined_lower)
 
 kn_tensor kn_silu(kn_tensor x) { return kni_unary(&kni_op_silu, x); }
 GRADIENT(silu) { return use_gradient_row(v, &kni_op_silu_grad, INPUT); }

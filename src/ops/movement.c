@@ -203,16 +203,26 @@ static kn_status lower_concat(kni_lowering *l)
         if (i) shape.dims[a->axis] += types[i]->dims[a->axis];
     }
     kn_dtype dtype = (kn_dtype)kni_promote_types(types, 0, l->n_in);
+    kn_tensor parts[64];
+    bool mixed = false;
+    for (int i = 0; i < l->n_in; i++) {
+        const bool same = types[i]->dtype == dtype;
+        parts[i] = same ? l->in[i] : kn_cast(l->in[i], dtype);
+        mixed |= !same;
+    }
+    if (mixed) { /* a device may join what has one dtype by itself */
+        l->out[0] = kni_apply(&kni_op_concat, parts, l->n_in, l->attributes);
+        return KN_OK;
+    }
     kn_tensor y = kn_empty(shape, dtype);
     int64_t at = 0;
     for (int i = 0; i < l->n_in; i++) {
         int64_t next = at + types[i]->dims[a->axis];
-        kn_tensor x = types[i]->dtype == dtype ? l->in[i] : kn_cast(l->in[i], dtype);
         kni_slice_attributes part = {{shape.rank, {0}}, {shape.rank, {0}}, {shape.rank, {0}}};
         for (int k = 0; k < shape.rank; k++) part.stop.dims[k] = KN_END;
         part.start.dims[a->axis] = at;
         part.stop.dims[a->axis] = next;
-        kn_tensor in[2] = {y, x};
+        kn_tensor in[2] = {y, parts[i]};
         if (next > at) y = kni_apply(&kni_op_update_slice, in, 2, &part);
         at = next;
     }

@@ -94,7 +94,9 @@ enum {
     /* The lowering is made of products, which outrun the reference kernel by far. */
     KNI_FLAG_LOWERS_WELL = 1024,
     /* Results are elements of the operands, or a fill value: what their bits mean does not matter. */
-    KNI_FLAG_MOVES = 2048
+    KNI_FLAG_MOVES = 2048,
+    /* The lowering is so many ops that a queue takes these, to group them, where the leaf would lower the record. */
+    KNI_FLAG_LOWERS_EARLY = 4096
 };
 
 /* How a scan joins its value so far with the next element. */

@@ -129,13 +129,13 @@ OP(recurrent_layers,
    .doc = "y, h, c of stacked rnn, gru or lstm layers over whole sequences, all weights in one vector",
    .min_in = 2, .max_in = KNI_LAYERS_IN, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS,
    .tolerance = {32, 4}, .schema = layers_schema, .attribute_bytes = sizeof(kni_layers_attributes),
-   .infer = infer_layers, .lower = kni_layers_lower)
+   .flags = KNI_FLAG_LOWERS_EARLY, .infer = infer_layers, .lower = kni_layers_lower)
 
 OP(recurrent_layers_grad,
    .doc = "the gradients of recurrent_layers by x, the weights, and the states before the first step",
    .min_in = 4, .max_in = KNI_LAYERS_GRAD_IN, .n_out = 4, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS,
    .tolerance = {64, 4}, .schema = layers_schema, .attribute_bytes = sizeof(kni_layers_attributes),
-   .infer = infer_layers_grad, .lower = kni_layers_lower_grad)
+   .flags = KNI_FLAG_LOWERS_EARLY, .infer = infer_layers_grad, .lower = kni_layers_lower_grad)
 
 GRADIENT(recurrent_layers)
 {
@@ -176,7 +176,14 @@ static int computes_in(kn_tensor x)
     return kni_is_half(wanted) && !is_native(x, wanted) && is_native(x, KN_F32) ? KN_F32 : wanted;
 }
 
-bool kn_recurrent_layers_native(kn_tensor x) { return kn_ok(x) && is_native(x, computes_in(x)); }
+int32_t kn_recurrent_layers_at_once(kn_tensor x)
+{
+    const kni_tensor *t = kn_ok(x) ? kni_peek(x) : NULL;
+    if (!t || !t->device || t->device->host) return 0;
+    if (is_native(x, computes_in(x))) return INT32_MAX;
+    /* Ops compute halves in f32, where single steps have products in 16 bits. */
+    return kni_is_half(computes_in(x)) ? 0 : 1;
+}
 
 static bool is_tracked(const kn_tensor *in, int n)
 {

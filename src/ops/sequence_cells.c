@@ -169,23 +169,24 @@ OP(lstm,
    .doc = "c = f c + i g, h = o tanh(c) with gates i, o, f (sigmoid) and g (tanh) of w x + r h + bias, step "
           "by step",
    .min_in = 3, .max_in = 8, .n_out = 3, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS,
-   .flags = KNI_FLAG_WIDE | KNI_FLAG_LOWERS_WELL, .wide = &kni_wide, .tolerance = {32, 4},
-   .schema = lstm_schema, .attribute_bytes = sizeof(kni_recurrent_attributes), .infer = infer_recurrent,
-   .launch = launch_recurrent, .lower = kni_recurrent_lower, .native = &kni_cpu_lstm)
+   .flags = KNI_FLAG_WIDE | KNI_FLAG_LOWERS_WELL | KNI_FLAG_LOWERS_EARLY, .wide = &kni_wide,
+   .tolerance = {32, 4}, .schema = lstm_schema, .attribute_bytes = sizeof(kni_recurrent_attributes),
+   .infer = infer_recurrent, .launch = launch_recurrent, .lower = kni_recurrent_lower,
+   .native = &kni_cpu_lstm)
 
 OP(gru,
    .doc = "h = (1 - z) g + z h with gates z, s (sigmoid) of w x + r h + bias and g = tanh(w x + r (s h) + "
           "bias), step by step",
    .min_in = 3, .max_in = 6, .n_out = 2, .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS,
-   .flags = KNI_FLAG_WIDE | KNI_FLAG_LOWERS_WELL, .wide = &kni_wide, .tolerance = {32, 4},
-   .schema = gru_schema, .attribute_bytes = sizeof(kni_recurrent_attributes), .infer = infer_recurrent,
-   .launch = launch_recurrent, .lower = kni_recurrent_lower, .native = &kni_cpu_gru)
+   .flags = KNI_FLAG_WIDE | KNI_FLAG_LOWERS_WELL | KNI_FLAG_LOWERS_EARLY, .wide = &kni_wide,
+   .tolerance = {32, 4}, .schema = gru_schema, .attribute_bytes = sizeof(kni_recurrent_attributes),
+   .infer = infer_recurrent, .launch = launch_recurrent, .lower = kni_recurrent_lower, .native = &kni_cpu_gru)
 
 OP(rnn, .doc = "h = tanh(w x + r h + bias), step by step", .min_in = 3, .max_in = 6, .n_out = 2,
-   .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS, .flags = KNI_FLAG_WIDE | KNI_FLAG_LOWERS_WELL,
-   .wide = &kni_wide, .tolerance = {32, 4}, .schema = rnn_schema,
-   .attribute_bytes = sizeof(kni_recurrent_attributes), .infer = infer_recurrent, .launch = launch_recurrent,
-   .lower = kni_recurrent_lower, .native = &kni_cpu_rnn)
+   .kind = KNI_COMPOSITE, .dtypes = KNI_FLOATS,
+   .flags = KNI_FLAG_WIDE | KNI_FLAG_LOWERS_WELL | KNI_FLAG_LOWERS_EARLY, .wide = &kni_wide,
+   .tolerance = {32, 4}, .schema = rnn_schema, .attribute_bytes = sizeof(kni_recurrent_attributes),
+   .infer = infer_recurrent, .launch = launch_recurrent, .lower = kni_recurrent_lower, .native = &kni_cpu_rnn)
 
 /* ---- the public functions */
 

@@ -27,7 +27,7 @@ static bool is_usual(const kni_lowering *l, int cell)
 bool kni_recurrent_stacks(const kni_lowering *l, const kni_recurrent_sizes *z)
 {
     return is_usual(l, z->cell) && z->steps > 0 && z->batch > 0 && z->ins > 0 &&
-           kn_recurrent_layers_native(l->in[KNI_RECURRENT_X]);
+           kn_recurrent_layers_at_once(l->in[KNI_RECURRENT_X]) == INT32_MAX;
 }
 
 /* The gates of rows that begin at `start`, one after the other; how many pieces. */

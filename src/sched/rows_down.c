@@ -7,17 +7,20 @@ enum {
     THREADS = 256,
     MANY_THREADS = 512, /* where few workgroups have long rows */
     LINES = 8,
-    SIDE = 8, /* vectors of columns that a workgroup has: 128 bytes */
-    MOST_SIDE = 32,
-    RUN_BYTES = 32,        /* that lie together at least, for memory to be read in whole pieces */
-    NARROW_SIDE = 8,       /* columns of a workgroup where there is little work */
-    LITTLE = 16,           /* elements of an invocation, when all are at work */
-    SHORT_WALK = 12 << 10, /* loads below each other that are not worth further kernels */
-    AT_WORK = 1024,        /* invocations of a processor */
+    SIDE = 8,               /* vectors of columns that a workgroup has: 128 bytes */
+    RUN_BYTES = 32,         /* that lie together at least, for memory to be read in whole pieces */
+    NARROW_SIDE = 8,        /* columns of a workgroup where there is little work */
+    LITTLE = 16,            /* elements of an invocation, when all are at work */
+    SHORT_WALK = 2048,      /* loads below each other that are not worth further kernels */
+    LONGER_WALK = 12 << 10, /* where columns fill the device */
+    AT_WORK = 1024,         /* invocations of a processor */
     MOST_PARTS = 1024,
-    PARTS_OF_A_LINE = 2, /* that each workgroup of the last kernel may as well join by itself */
+    PARTS_OF_A_LINE = 2, /* that each workgroup of the last kernel may as well join by itself, */
+    FEW_PLACES = 8,      /* where a line has so few, */
+    BESIDE = 3,          /* or each processor has so many workgroups */
     JOINED_SIDE = 8,     /* columns of a workgroup that joins parts: 32 bytes of them */
     TURNS = 4,           /* the most rows that are under way at once */
+    MANY_LANES = 8,
     MOST_NODES = 3000
 };
 
@@ -45,19 +48,40 @@ static void set_lines(kni_work *w, uint32_t side, uint32_t threads, int64_t plac
     }
 }
 
+/* As many vectors side by side as the columns make, up to 128 bytes of them; fewer, in workgroups that have many lines, where
+   a short walk is all and there are few columns. */
 static void set_sides(kni_work *w, int64_t columns, bool alone, uint32_t processors)
 {
     uint32_t threads = kni_sched_threads(w, THREADS);
-    if (!alone) {
-        set_lines(w, (uint32_t)over(columns, over(columns, SIDE)), threads, w->width);
-        return;
+    int64_t side = over(columns, over(columns, SIDE));
+    if (alone && columns < SIDE * (int64_t)processors) {
+        int64_t run = (int64_t)w->lanes * kni_work_smallest_bytes(w, KNI_WORK_R),
+                narrow = columns / processors;
+        if (narrow < RUN_BYTES / run) narrow = RUN_BYTES / run;
+        if (narrow < 1) narrow = 1;
+        while (narrow & (narrow - 1)) narrow &= narrow - 1;
+        side = least(least(narrow, side), columns);
+        threads = kni_sched_threads(w, MANY_THREADS);
     }
-    int64_t run = (int64_t)w->lanes * kni_work_smallest_bytes(w, KNI_WORK_R), side = columns / processors;
-    if (side < RUN_BYTES / run) side = RUN_BYTES / run;
-    side = least(least(side, MOST_SIDE), columns);
-    if (side < 1) side = 1;
-    if (over(columns, side) < 2 * (int64_t)processors) threads = kni_sched_threads(w, MANY_THREADS);
     set_lines(w, (uint32_t)side, threads, w->width);
+}
+
+/* Parts for all invocations, each of two turns of its lines, or of one where there is less to do. */
+static void cut(kni_work *w, int64_t columns, uint32_t processors)
+{
+    bool late = kni_rows_has_late(w);
+    int64_t groups = over(columns, w->threads / w->teams), step = (int64_t)w->teams * TURNS;
+    int64_t wanted = least((int64_t)processors * AT_WORK / (w->threads * groups), MOST_PARTS);
+    int64_t few = PARTS_OF_A_LINE * (int64_t)w->teams;
+    bool enough = groups * few >= BESIDE * (int64_t)processors || w->width <= few * w->teams * FEW_PLACES;
+    if (late && enough) wanted = least(wanted, few);
+    bool twice = groups * (w->width / (2 * step)) >= 2 * (int64_t)processors;
+    wanted = least(wanted, w->width / (twice ? 2 * step : step));
+    if (wanted < 2 || !kni_rows_may_part(w)) return;
+    int64_t size = (over(w->width, wanted) + step / 2) / step * step;
+    if (late && enough && over(w->width, size) > few) size += step;
+    kni_rows_set_parts(w, size);
+    w->joins = w->parts > 1 && !(late && w->parts <= few) && 2u * w->n_stages + late <= KNI_SCHED_MAX_KERNELS;
 }
 
 void kni_rows_choose_down(kni_work *w)
@@ -69,25 +93,33 @@ void kni_rows_choose_down(kni_work *w)
     /* Little work is spread over more workgroups, with fewer columns and more lines down each of them. */
     bool little = w->rows * w->width < (int64_t)processors * threads * LITTLE;
     while (little && w->lanes > 1 && w->rows / (w->lanes * NARROW_SIDE) < processors) w->lanes /= 2;
-    int64_t columns = w->rows / w->lanes;
+    int64_t columns = w->rows / w->lanes, walk = w->width * kni_rows_loads(w);
     bool wide = columns >= (int64_t)threads * 2 * processors || w->width < 4 * LINES;
-    bool alone = wide || w->width * kni_rows_loads(w) <= SHORT_WALK;
+    bool fills = columns >= SIDE * (int64_t)processors;
+    bool alone = wide || walk <= (fills ? LONGER_WALK : SHORT_WALK);
     w->teams = 1;
     w->threads = threads;
-    if (!wide && threads >= 2 * MOST_SIDE) set_sides(w, columns, alone, processors);
-    if (!alone) {
-        int64_t groups = over(columns, w->threads / w->teams), step = (int64_t)w->teams * TURNS;
-        int64_t wanted = (int64_t)processors * AT_WORK / (w->threads * groups);
-        kni_rows_set_parts(w, least(wanted, MOST_PARTS), w->width / (2 * step), step);
-    }
-    bool late = kni_rows_has_late(w), few = late && w->parts <= PARTS_OF_A_LINE * w->teams;
-    w->joins = w->parts > 1 && !few && 2u * w->n_stages + late <= KNI_SCHED_MAX_KERNELS;
+    if (!wide && threads >= SIDE * LINES) set_sides(w, columns, alone, processors);
+    if (!alone) cut(w, columns, processors);
+}
+
+/* Half as many lanes, twice as many rows under way: several totals for each lane leave registers for more invocations. */
+static void narrow_lanes(kni_work *w)
+{
+    uint32_t side = w->threads / w->teams;
+    if (w->lanes < MANY_LANES || w->teams < 2 || kni_rows_reductions(w) < 2) return;
+    w->lanes /= 2;
+    w->chunks *= 2;
+    w->teams /= 2;
+    w->threads = 2 * side * w->teams;
 }
 
 void kni_rows_lay_down(kni_work *w)
 {
-    if (kni_rows_task_of(w) != KNI_ROWS_JOINS) {
+    kni_rows_task task = kni_rows_task_of(w);
+    if (task != KNI_ROWS_JOINS) {
         w->chunks = turns(w);
+        if (w->parts > 1 && (task == KNI_ROWS_REDUCES || !w->joins)) narrow_lanes(w);
         return;
     }
     w->lanes = w->chunks = 1;

@@ -78,12 +78,42 @@ static kni_rows_total fold(kni_rows_emit *s, const kni_work_node *n, const lines
     return kni_rows_fold(s, n, all, count);
 }
 
+/* Where invocation q of a level finds the first of what it adds up: column c of lane i, of group g of `each` lines. */
+static kni_ir_id first_of(kni_rows_emit *s, const lines_shape *x, kni_ir_id q, uint32_t each)
+{
+    kni_ir_id column = x->groups > 1 ? word(s, "rem", q, x->columns) : q;
+    kni_ir_id at = kni_ir_word(s->b, "add", word(s, "rem", column, x->side),
+                               word(s, "mul", word(s, "div", column, x->side), x->pitch));
+    if (x->groups == 1) return at;
+    return kni_ir_word(s->b, "add", at,
+                       word(s, "mul", word(s, "div", q, x->columns), (int64_t)each * x->side));
+}
+
+/* `jobs` values, one for an invocation at a time, which take the places of what they were made of: [group][lane][column]. */
+static void level(kni_rows_emit *s, const kni_work_node *n, const lines_arrays *a, const lines_shape *x,
+                  uint32_t jobs, bool lines)
+{
+    kni_rows_total sums[KNI_EMIT_LANES];
+    uint32_t turns = (jobs + x->threads - 1) / x->threads, each = x->lines / x->groups;
+    kni_ir_id local = kni_ir_builtin_value(s->b, KNI_IR_LOCAL, 0, KN_I32);
+    kni_ir_id active = jobs < x->threads ? word(s, "lt", local, jobs) : 0;
+    kni_ir_id first = active ? word(s, "min", local, jobs - 1) : local;
+    for (uint32_t m = 0; m < turns; m++) {
+        kni_ir_id q = m ? word(s, "add", first, (int64_t)m * x->threads) : first;
+        sums[m] = lines ? fold(s, n, a, first_of(s, x, q, each), each, x->side)
+                        : fold(s, n, a, q, x->groups, x->columns);
+    }
+    kni_ir_barrier(s->b);
+    for (uint32_t m = 0; m < turns; m++)
+        put(s, a, m ? word(s, "add", local, (int64_t)m * x->threads) : local, sums[m], active);
+    kni_ir_barrier(s->b);
+}
+
 void kni_rows_share_lines(kni_rows_emit *s, const kni_work_node *n, kni_rows_total *lanes, uint32_t count)
 {
     if (s->w->teams == 1) return;
     const lines_shape x = shape_of(s->w, count);
     lines_arrays a = {.has_places = kni_rows_is_place(n), .dtype = kni_rows_dtype(s->w, n)};
-    kni_rows_total sums[KNI_EMIT_LANES];
     bool again = false;
     a.values = array_of(s, &s->shared[a.dtype], a.dtype, &x, &again);
     if (a.has_places) a.places = array_of(s, &s->shared_places, KN_I64, &x, &again);
@@ -92,25 +122,9 @@ void kni_rows_share_lines(kni_rows_emit *s, const kni_work_node *n, kni_rows_tot
     for (uint32_t i = 0; i < count; i++)
         put(s, &a, i ? word(s, "add", local, (int64_t)i * x.pitch) : local, lanes[i], 0);
     kni_ir_barrier(s->b);
-    uint32_t jobs = x.columns * x.groups, each = x.lines / x.groups;
-    uint32_t turns = (jobs + x.threads - 1) / x.threads;
-    kni_ir_id active = jobs < x.threads ? word(s, "lt", local, jobs) : 0;
-    kni_ir_id first = active ? word(s, "min", local, jobs - 1) : local;
-    for (uint32_t m = 0; m < turns; m++) {
-        kni_ir_id q = m ? word(s, "add", first, (int64_t)m * x.threads) : first;
-        kni_ir_id column = x.groups > 1 ? word(s, "rem", q, x.columns) : q;
-        kni_ir_id at = kni_ir_word(s->b, "add", word(s, "rem", column, x.side),
-                                   word(s, "mul", word(s, "div", column, x.side), x.pitch));
-        if (x.groups > 1)
-            at = kni_ir_word(s->b, "add", at,
-                             word(s, "mul", word(s, "div", q, x.columns), (int64_t)each * x.side));
-        sums[m] = fold(s, n, &a, at, each, x.side);
-    }
-    kni_ir_barrier(s->b);
-    for (uint32_t m = 0; m < turns; m++)
-        put(s, &a, m ? word(s, "add", local, (int64_t)m * x.threads) : local, sums[m], active);
-    kni_ir_barrier(s->b);
+    level(s, n, &a, &x, x.columns * x.groups, true);
+    if (x.groups > 1) level(s, n, &a, &x, x.columns, false);
     kni_ir_id mine = word(s, "rem", local, x.side);
     for (uint32_t i = 0; i < count; i++)
-        lanes[i] = fold(s, n, &a, i ? word(s, "add", mine, (int64_t)i * x.side) : mine, x.groups, x.columns);
+        lanes[i] = fold(s, n, &a, i ? word(s, "add", mine, (int64_t)i * x.side) : mine, 1, 0);
 }

@@ -2,7 +2,7 @@
    all parts. In memory: [part][row], then the totals of the rows where a kernel of its own has joined the parts. */
 #include "sched/sched_rows.h"
 
-enum { AT_ONCE = KNI_ROWS_PARTS_AT_ONCE, AT_ONCE_LANES = 2 };
+enum { AT_ONCE = KNI_ROWS_PARTS_AT_ONCE, VALUES_AT_ONCE = 16 };
 
 kni_ir_id kni_rows_part_place(kni_rows_emit *s, kni_ir_id part)
 {
@@ -58,7 +58,8 @@ void kni_rows_each_part(kni_rows_emit *s, kni_rows_parts_fn parts, void *context
     const kni_work *w = s->w;
     kni_emit *e = &s->e;
     bool down = w->form == KNI_ROWS_DOWN;
-    uint32_t apart = down ? w->teams : w->threads, some = !down ? 1 : w->lanes > 1 ? AT_ONCE_LANES : AT_ONCE;
+    uint32_t apart = down ? w->teams : w->threads, some = down ? VALUES_AT_ONCE / w->lanes : 1;
+    if (some > AT_ONCE) some = AT_ONCE;
     kni_ir_id end = kni_emit_number(e, w->parts_number);
     kni_ir_id first = apart == 1 ? kni_emit_index(e, 0) : down ? s->line : s->thread;
     if (some > 1) {

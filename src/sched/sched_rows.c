@@ -125,16 +125,24 @@ static void share_rows(kni_work *w)
     w->parts = (uint32_t)(w->rows < groups ? (w->rows ? w->rows : 1) : groups);
 }
 
-void kni_rows_set_parts(kni_work *w, int64_t wanted, int64_t room, int64_t step)
+bool kni_rows_may_part(const kni_work *w) { return w->n_stages && w->n_stages < KNI_SCHED_MAX_KERNELS; }
+
+void kni_rows_set_parts(kni_work *w, int64_t size)
 {
-    w->parts = 1;
-    w->part_width = w->width;
-    if (wanted > room) wanted = room;
-    if (wanted < 2 || w->n_stages >= KNI_SCHED_MAX_KERNELS || !w->n_stages) return;
-    int64_t size = (w->width + wanted - 1) / wanted;
-    size = (size + step - 1) / step * step;
     w->parts = (uint32_t)((w->width + size - 1) / size);
-    w->part_width = size;
+    w->part_width = w->parts > 1 ? size : w->width;
+}
+
+/* Cuts rows into parts where there are too few of them to fill the device. */
+static void cut(kni_work *w)
+{
+    int64_t wanted = 4 * (int64_t)processors(w) / w->rows, room = w->width / (LONG_PART / 4);
+    int64_t step = (int64_t)w->threads * w->lanes * w->chunks;
+    if (wanted > room) wanted = room;
+    if (wanted > MOST_PARTS) wanted = MOST_PARTS;
+    if (wanted < 2 || !kni_rows_may_part(w)) return;
+    int64_t size = (w->width + wanted - 1) / wanted;
+    kni_rows_set_parts(w, (size + step - 1) / step * step);
 }
 
 static uint32_t turns(const kni_work *w)
@@ -152,14 +160,11 @@ static void choose_looped(kni_work *w)
     w->threads = kni_sched_threads(w, 512);
     w->chunks = turns(w);
     kni_rows_find_moments(w);
-    /* Where there are too few rows to fill the device. */
-    int64_t wanted = 4 * (int64_t)processors(w) / w->rows;
-    kni_rows_set_parts(w, wanted < MOST_PARTS ? wanted : MOST_PARTS, w->width / (LONG_PART / 4),
-                       (int64_t)w->threads * w->lanes * w->chunks);
+    cut(w);
     if (w->parts == 1) kni_rows_find_online(w);
 }
 
-static uint32_t reductions(const kni_work *w)
+uint32_t kni_rows_reductions(const kni_work *w)
 {
     uint32_t n = 0;
     for (int i = 1; i < w->n_nodes; i++) n += w->nodes[i].kind == KNI_WORK_REDUCE;
@@ -168,7 +173,7 @@ static uint32_t reductions(const kni_work *w)
 
 static bool choose(kni_work *w)
 {
-    if (reductions(w) > KNI_ROWS_MOST_REDUCTIONS) return false;
+    if (kni_rows_reductions(w) > KNI_ROWS_MOST_REDUCTIONS) return false;
     w->chunk_axis = w->lane_axis = KNI_WORK_K;
     w->parts = w->teams = 1;
     w->part_width = w->width;

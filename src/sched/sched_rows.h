@@ -107,10 +107,11 @@ void kni_rows_share_rows(kni_rows_emit *s, const kni_work_node *n, kni_rows_tota
 
 /* ---- the layout of DOWN (rows_down.c) */
 void kni_rows_choose_down(kni_work *w);
-void kni_rows_lay_down(kni_work *w); /* for the pass */
-/* Cuts rows into at most `wanted` parts of a multiple of `step` places, but no more than `room`. */
-void kni_rows_set_parts(kni_work *w, int64_t wanted, int64_t room, int64_t step);
+void kni_rows_lay_down(kni_work *w);                /* for the pass */
+bool kni_rows_may_part(const kni_work *w);          /* whether the stages leave kernels for that */
+void kni_rows_set_parts(kni_work *w, int64_t size); /* of so many places */
 
+uint32_t kni_rows_reductions(const kni_work *w);
 /* ---- which kernel does what (rows_tasks.c) */
 kni_rows_task kni_rows_task_of(const kni_work *w);
 uint32_t kni_rows_stage_of(const kni_work *w); /* the stage that it reduces or joins */

@@ -142,10 +142,11 @@ static kn_backend *parse(const char **s, int depth)
         return NULL;
     }
     uint64_t before = kni_error_number();
-    kn_backend *b = o->open(argument, inner, n);
+    kn_backend *b = o->open(argument, inner, n), *given = b;
     if (!b && outside) opener_told(o, before);
     if (b && outside) b = kni_outside_open(o->name, b, inner, n);
     if (!b) return NULL;
+    if (o->inner == DEVICE_NUMBER) b->traits |= given->traits & (uint32_t)KNI_TRAIT_ORDERS; /* one of ours */
     if (kni_stack_makes_sense(b, "kn_device_open") &&
         ensure_device(b, begin, built_in_leaf ? length : (size_t)(*s - begin))) {
         if (outside) kni_outside_opened(b);

@@ -123,11 +123,33 @@ static void make_room(kni_fusion *f)
     kni_unlock(&f->lock);
 }
 
+/* Whether the leaf would only lower the record, whose ops the queue can group. */
+static bool lowers_early(const kn_backend *b, const kn_record *r)
+{
+    kn_backend *leaf = b->inner[0];
+    const char *why = NULL;
+    while (leaf->inner[0]) leaf = leaf->inner[0];
+    return leaf->supports &&
+           leaf->supports(leaf, r->row, (kn_dtype)kni_in(r, 0)->type.dtype, &why) == KN_SUPPORT_LOWERED;
+}
+
+/* On the stack of the call, whose tape has noted the record itself. */
+static kn_status lower_early(const kn_record *r)
+{
+    kni_context *context = &kni_thread_self()->context;
+    context->no_grad++;
+    kn_status s = kni_lower_record(r, kni_out(r, 0)->device);
+    context->no_grad--;
+    return s;
+}
+
 static kn_status execute_one(kn_backend *b, const kn_record *r)
 {
     kni_fusion *f = of(b);
     if (r->flags & KN_RECORD_DROP) return f->passes ? kni_forward(b, r) : KN_OK;
     bool inside = running_here(f);
+    if (KNI_UNLIKELY(r->row->flags & KNI_FLAG_LOWERS_EARLY) && !inside && !f->passes && lowers_early(b, r))
+        return lower_early(r);
     if (!inside && !f->passes) make_room(f);
     kn_status s = settle_operands(f, r, inside);
     if (s) return s;

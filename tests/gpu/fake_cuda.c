@@ -26,10 +26,11 @@ typedef struct work {
     void *data;
 } work;
 
+enum { MOST_NODES = 512 };
 /* after[i]: bit j where work i waits for work j. A graph runs its latest work first, as far as that lets it. */
 typedef struct graph {
-    work list[128];
-    uint64_t after[128][2];
+    work list[MOST_NODES];
+    uint64_t after[MOST_NODES][MOST_NODES / 64];
     int count;
 } graph;
 
@@ -101,6 +102,8 @@ static int told_to_fail(const char *name)
 /* For the stand-ins of libraries: the same question, and work that is done in its turn; `data` stays theirs. */
 int fake_cuda_told(const char *name);
 int fake_cuda_give(void (*run)(const void *data), void *data);
+bool fake_cuda_records(void);
+bool fake_cuda_records(void) { return recording != NULL; }
 int fake_cuda_told(const char *name) { return told_to_fail(name); }
 
 #define ENTER                                                                                                \
@@ -123,7 +126,7 @@ static void finish_until(int64_t number)
 static int give(work w)
 {
     if (recording) {
-        if (recording->count == 128) return 900;
+        if (recording->count == MOST_NODES) return 900;
         int i = recording->count++;
         recording->list[i] = w;
         if (i) recording->after[i][(i - 1) / 64] |= (uint64_t)1 << (i - 1) % 64;
@@ -501,12 +504,19 @@ typedef struct node_launch {
     void **parameters, **extra;
     void *kernel, *context;
 } node_launch;
+#ifdef FAKE_HIP_RUNS
+static int fake_call_changed(void *call, void **parameters);
+#endif
 int cuGraphExecKernelNodeSetParams_v2(void *executable, void *node, const node_launch *launch)
 {
     graph *g = executable;
     intptr_t place = (intptr_t)node - 1;
     ENTER;
-    if (place < 0 || place >= g->count || g->list[place].run != run_scale_add) return 1;
+    if (place < 0 || place >= g->count) return 1;
+#ifdef FAKE_HIP_RUNS
+    if (g->list[place].run == run_call) return fake_call_changed(g->list[place].data, launch->parameters);
+#endif
+    if (g->list[place].run != run_scale_add) return 1;
     struct {
         int64_t n;
         float scale;
@@ -523,10 +533,11 @@ int cuGraphLaunch(void *executable, void *stream)
     const graph *g = executable;
     (void)stream;
     ENTER;
-    uint64_t done_bits[2] = {0, 0};
+    uint64_t done_bits[MOST_NODES / 64] = {0};
     for (int turn = 0; turn < g->count; turn++)
         for (int i = g->count - 1; i >= 0; i--) {
-            bool ready = (g->after[i][0] & ~done_bits[0]) == 0 && (g->after[i][1] & ~done_bits[1]) == 0;
+            bool ready = true;
+            for (int k = 0; k < MOST_NODES / 64; k++) ready = ready && !(g->after[i][k] & ~done_bits[k]);
             if (!ready || done_bits[i / 64] >> i % 64 & 1) continue;
             done_bits[i / 64] |= (uint64_t)1 << i % 64;
             give(g->list[i]);

@@ -126,6 +126,8 @@ int hipGraphExecKernelNodeSetParams(void *executable, void *node, const hip_node
 {
     node_launch l = {.function = launch->function, .parameters = launch->parameters};
     ENTER;
+#ifndef FAKE_HIP_RUNS
     if (launch->block[0] != 256 || launch->grid[1] != 1) return 1;
+#endif
     return fake_node_set(executable, node, &l);
 }

@@ -50,8 +50,10 @@ static bool write_text(const program *p, const char *path)
     fputs(at, f);
     char name[128];
     entry_of(p->text, name);
-    fprintf(f, "\nextern \"C\" void hip_host_run(void **arguments) { hip_host_call(&%s, arguments); }\n",
-            name);
+    fprintf(f,
+            "\nextern \"C\" void hip_host_run(void **arguments) { hip_host_call(&%s, arguments); }\n"
+            "extern \"C\" void **hip_host_keep(void **arguments) { return hip_host_copy(&%s, arguments); }\n",
+            name, name);
     return fclose(f) == 0;
 }
 
@@ -155,7 +157,14 @@ typedef struct hip_host {
 typedef struct host_module {
     char name[64];
     void (*run)(void **arguments);
+    void **(*keep)(void **arguments);
 } host_module;
+
+typedef struct host_launch {
+    host_module *module;
+    unsigned groups[3], size;
+    void **arguments;
+} host_launch;
 
 enum { MOST_ITEMS = 1024, STACK = 1 << 18, HOST = 2 };
 static struct {
@@ -234,7 +243,8 @@ int hipModuleLoadData(void **module, const void *image)
     hip_host **now = library ? dlsym(library, "hip_host_now") : NULL;
     host_module *m = calloc(1, sizeof *m);
     if (library) *(void **)&m->run = dlsym(library, "hip_host_run");
-    if (!now || !m->run) return 200;
+    if (library) *(void **)&m->keep = dlsym(library, "hip_host_keep");
+    if (!now || !m->run || !m->keep) return 200;
     *now = &host;
     m->name[63] = HOST;
     live++;
@@ -242,27 +252,47 @@ int hipModuleLoadData(void **module, const void *image)
     return 0;
 }
 
+static void run_launch(const void *data)
+{
+    const host_launch *l = data;
+    const char *wave = getenv("FAKE_HIP_WAVE");
+    if (!stacks)
+        stacks = mmap(NULL, (size_t)MOST_ITEMS * STACK, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    running = l->module;
+    running_arguments = l->arguments;
+    memcpy(host.groups, l->groups, sizeof host.groups);
+    host.size = l->size;
+    host.wave = wave ? (unsigned)atoi(wave) : 64;
+    for (host.group[2] = 0; host.group[2] < l->groups[2]; host.group[2]++)
+        for (host.group[1] = 0; host.group[1] < l->groups[1]; host.group[1]++)
+            for (host.group[0] = 0; host.group[0] < l->groups[0]; host.group[0]++) run_group();
+}
+
+static int fake_call_changed(void *call, void **parameters)
+{
+    host_launch *l = call;
+    l->arguments = l->module->keep(parameters);
+    return 0;
+}
+
 int hipModuleLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared, void *stream,
                           void **parameters, void **extra)
 {
-    const char *wave = getenv("FAKE_HIP_WAVE");
     host_module *m = function;
     ENTER;
     if (m->name[63] != HOST)
         return fake_launch(function, x, y, z, block_x, block_y, block_z, shared, stream, parameters, extra);
-    if (recording || block_x > MOST_ITEMS) return 801;
+    if (block_x > MOST_ITEMS) return 801;
+    host_launch l = {m, {x, y, z}, block_x, parameters};
+    if (recording) {
+        host_launch *kept = malloc(sizeof *kept);
+        *kept = l;
+        kept->arguments = m->keep(parameters);
+        return fake_cuda_give(run_launch, kept);
+    }
     finish_until(queued);
-    if (!stacks)
-        stacks = mmap(NULL, (size_t)MOST_ITEMS * STACK, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    running = m;
-    running_arguments = parameters;
-    host.groups[0] = x, host.groups[1] = y, host.groups[2] = z;
-    host.size = block_x;
-    host.wave = wave ? (unsigned)atoi(wave) : 64;
-    for (host.group[2] = 0; host.group[2] < z; host.group[2]++)
-        for (host.group[1] = 0; host.group[1] < y; host.group[1]++)
-            for (host.group[0] = 0; host.group[0] < x; host.group[0]++) run_group();
+    run_launch(&l);
     return 0;
 }

@@ -84,3 +84,13 @@ template <class... A> void hip_host_call(void (*entry)(A...), void **arguments)
 {
     hip_host_call(entry, arguments, typename hip_host_count<sizeof...(A)>::type());
 }
+
+/* Copies of what the pointers point to; never freed, since a recording may be replayed for as long as there is one. */
+template <class... A, int... I> void **hip_host_copy(void (*)(A...), void **arguments, hip_host_numbers<I...>)
+{
+    return new void *[sizeof...(A) + 1] { (void *)new A(*(A *)arguments[I])..., nullptr };
+}
+template <class... A> void **hip_host_copy(void (*entry)(A...), void **arguments)
+{
+    return hip_host_copy(entry, arguments, typename hip_host_count<sizeof...(A)>::type());
+}

@@ -234,7 +234,7 @@ static void records(void)
     long before = runs(false);
     CHECK(l.d->record_begin(l.d) == KN_OK && run_both(&l));
     kni_recording *r = l.d->record_end(l.d);
-    CHECK(r && runs(false) == before + 1);
+    CHECK(r && runs(false) == before + 1); /* the first call was captured once before */
     for (int turn = 0; turn < 2 && r; turn++) {
         const int zeroed[] = {Y, LAST_H, DX, DWEIGHTS, DH};
         for (int i = 0; i < KNI_COUNT(zeroed); i++)
@@ -292,6 +292,26 @@ static void chooses_algorithms(void)
     end(&l);
 }
 
+/* What cannot be recorded shows in the first call, which is good all the same; later ones are refused. */
+static void tries_recording(void)
+{
+    static layers l;
+    setenv("FAKE_CUDNN_NO_RECORDING", "1", 1);
+    if (!find_layers() || !begin(&l, KNI_RECURRENCE_LSTM, 1, 1, true)) return;
+    place(&l);
+    take_reserve(&l);
+    compute(&l);
+    CHECK(run_both(&l) && made(&l, Y) && made(&l, DWEIGHTS));
+    CHECK(run(&l, false) == KN_ERROR_UNSUPPORTED && l.d->recurrence_reserve(l.d, &l.p) == -1);
+    end(&l);
+    setenv("KN_CUDA_GRAPHS", "off", 1);
+    if (!begin(&l, KNI_RECURRENCE_LSTM, 1, 1, true)) return;
+    place(&l);
+    take_reserve(&l);
+    CHECK(run_both(&l) && run_both(&l));
+    end(&l);
+}
+
 /* Every call fails once: that is told or refused, later calls work, and nothing is left. */
 static void survives(void)
 {
@@ -343,6 +363,7 @@ int main(void)
     situation(records, ALL);
     situation(refuses, ALL);
     situation(chooses_algorithms, ALL);
+    situation(tries_recording, ALL);
     situation(survives, ALL);
     remove_fake();
     return check_report();

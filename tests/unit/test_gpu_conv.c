@@ -642,6 +642,33 @@ static void joins_what_follows(bool last, int way, int groups)
     CHECK(!memcmp(back[0], back[1], sizeof back[0]));
 }
 
+/* So is what follows a gradient by the weight, of images as they lie. */
+static void joins_what_follows_gradients(void)
+{
+    enum { CHANNELS = 8, COUNT = CHANNELS * 9 };
+    kn_device fused = kn_device_open("fusion(opencl:0)"), on[2] = {exact, fused};
+    float back[2][COUNT];
+    if (!CHECK(fused != NULL)) return;
+    gpu->convolutions = KNI_CONV_BY_DIRECT;
+    for (int i = 0; i < 2; i++) {
+        kn_scope scope = kn_scope_begin();
+        const int64_t size[] = {7, 5};
+        kni_conv_attributes a = {
+            .groups = CHANNELS, .padding = INTS2(1, 1), .padding_end = INTS2(1, 1), .extra = INTS2(3, 3)};
+        kn_device_use(on[i]);
+        kn_tensor x = turned(made(2, 2, CHANNELS, size, KN_BF16, 1, 0, false)),
+                  dy = turned(made(2, 2, CHANNELS, size, KN_BF16, 3, 0, false)), in[2] = {x, dy};
+        CHECK(kn_sync(on[i]) == KN_OK);
+        const uint64_t launches = gpu->launches;
+        kn_tensor dw = kn_keep(kn_cast(kni_apply(&kni_op_conv_weight_grad, in, 2, &a), KN_F32));
+        CHECK(kn_sync(on[i]) == KN_OK && gpu->launches - launches == (uint64_t)i);
+        CHECK(kn_read(dw, back[i], sizeof back[i]) == KN_OK);
+        kn_scope_end(scope, KN_NONE);
+    }
+    gpu->convolutions = KNI_CONV_BY_ANY;
+    CHECK(!memcmp(back[0], back[1], sizeof back[0]));
+}
+
 /* Channels that are a multiple of a vector go in lanes, results and both gradients in one launch each. */
 static void goes_in_lanes(void)
 {
@@ -710,12 +737,30 @@ static void keeps_depthwise_from_a_library(void)
     gpu->driver->convolution = NULL;
 }
 
+/* Images of one position are multiplied as matrices. */
+static void multiplies_single_positions(void)
+{
+    enum { PRODUCT = 'p' };
+    static const shape one[] = {
+        {"one position", 2, 9, 24, 7, 1, {1, 1}, {1, 1}, {.groups = 0}},
+        {"one position, one axis", 1, 5, 3, 16, 1, {1}, {1}, {.groups = 0}},
+        {"one position in groups", 2, 3, 24, 32, 2, {1, 1}, {1, 1}, {.groups = 0}},
+    };
+    static const conditions all[] = {{KN_F32, 0, false, false}, {KN_BF16, INFINITY, true, false}};
+    for (size_t k = 0; k < sizeof one / sizeof *one; k++)
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            const int tiled = count_kernels(TILED);
+            compare(&one[k], KNI_CONV_BY_ANY, &all[i]);
+            CHECK(one[k].groups > 1 || (count_kernels(PRODUCT) > 0 && count_kernels(TILED) == tiled));
+        }
+}
+
 /* Images of few channels reach a library with eight of them, the last ones zeros, whichever way they lie; others do not. */
 static void packs_few_channels(bool turns, double special)
 {
     static const kn_want everything = {KN_WANT_ANY, 8, UINT32_MAX};
     enum { OUTS = 8, PLACES = 65 * 64 };
-    static float back[2][2][OUTS * PLACES];
+    static float back[2][2][OUTS * PLACES], spread[2][3 * 260 * 256];
     kn_device on[2] = {exact, device}, own = gpu->backend.device;
     const int64_t size[] = {260, 256}, taps[] = {3, 3}, made_size[] = {65, 64};
     gpu->driver->convolution = multiply_padding;
@@ -737,12 +782,19 @@ static void packs_few_channels(bool turns, double special)
         kn_tensor dw = kn_keep(kni_apply(&kni_op_conv_weight_grad, in, 2, &a));
         CHECK(kn_read(kn_keep(kn_cast(dw, KN_F32)), back[i][1], OUTS * 27 * sizeof(float)) == KN_OK);
         CHECK(!i || (latest.channels == 8 && latest.what == KNI_CONVOLUTION_FILTER));
+        a.extra = (kn_ints)INTS2(2, 2);
+        in[0] = dy, in[1] = w;
+        kn_tensor dx = kn_keep(kni_apply(&kni_op_conv_transpose, in, 3, &a));
+        CHECK(kn_read(kn_keep(kn_cast(dx, KN_F32)), spread[i], sizeof spread[i]) == KN_OK);
+        CHECK(!i || (latest.channels == 8 && latest.what == KNI_CONVOLUTION_DATA));
         own->n_wants = 0;
         kn_scope_end(scope, KN_NONE);
     }
     int64_t wrong = 0;
     for (int64_t i = 0; i < OUTS * PLACES; i++)
         wrong += back[0][0][i] != back[1][0][i] && !(isnan(back[0][0][i]) && isnan(back[1][0][i]));
+    for (int64_t i = 0; i < 3 * 260 * 256; i++)
+        wrong += spread[0][i] != spread[1][i] && !(isnan(spread[0][i]) && isnan(spread[1][i]));
     CHECK(wrong == 0 && !memcmp(back[0][1], back[1][1], OUTS * 27 * sizeof(float)));
     gpu->driver->convolution = NULL;
 }
@@ -803,9 +855,11 @@ int main(void)
         joins_what_follows(last, KNI_CONV_BY_DIRECT, 2);
         joins_what_follows(last, KNI_CONV_BY_TILED, 1);
     }
+    joins_what_follows_gradients();
     leaves_images_where_they_are();
     goes_in_lanes();
     keeps_depthwise_from_a_library();
+    multiplies_single_positions();
     packs_few_channels(false, 0);
     packs_few_channels(true, INFINITY);
     ways_by_name();

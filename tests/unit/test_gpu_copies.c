@@ -138,6 +138,46 @@ static void keeps_wide_accesses(void)
     kn_scope_end(scope, KN_NONE);
 }
 
+/* What has another dtype is cast, and all parts are joined in one launch nevertheless. */
+static void joins_dtypes(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor got[2];
+    for (int i = 0; i < 2; i++) {
+        kn_device on = i ? device : exact;
+        kn_tensor x[3] = {counted(on, KN_SHAPE(4, 8), KN_F32), counted(on, KN_SHAPE(4, 6), KN_BF16),
+                          counted(on, KN_SHAPE(4, 2), KN_F32)};
+        uint64_t before = gpu->launches;
+        got[i] = kn_keep(kn_concat(x, 3, 1));
+        if (i) CHECK(gpu->launches == before + 2);
+    }
+    CHECK(same(got[1], got[0]));
+    kn_scope_end(scope, KN_NONE);
+}
+
+/* Indices and rows that lie evenly apart are not copied first. */
+static void reads_rows_where_they_lie(void)
+{
+    kn_scope scope = kn_scope_begin();
+    kn_tensor taken[2], added[2];
+    for (int i = 0; i < 2; i++) {
+        kn_device on = i ? device : exact;
+        kn_device_use(on);
+        kn_tensor table = kn_keep(counted(on, KN_SHAPE(50, 64), KN_F32));
+        kn_tensor all = kn_keep(kn_reshape(kn_arange(0, 48, 1, KN_I64), KN_SHAPE(12, 4)));
+        kn_tensor at = kn_keep(kn_reshape(kn_narrow(all, 1, 2, 1), KN_SHAPE(12)));
+        kn_tensor rows =
+            kn_keep(kn_cast(kn_reshape(kn_arange(0, 12 * 3 * 64, 1, KN_F32), KN_SHAPE(12, 3, 64)), KN_F32));
+        kn_tensor values = kn_keep(kn_reshape(kn_narrow(rows, 1, 1, 1), KN_SHAPE(12, 64)));
+        uint64_t before = gpu->launches;
+        taken[i] = kn_keep(kn_embedding(table, at, NULL));
+        if (i) CHECK(gpu->launches == before + 1);
+        added[i] = kn_keep(kn_index_assign(table, 0, at, values, KN_UPDATE_ADD));
+    }
+    CHECK(same(taken[1], taken[0]) && same(added[1], added[0]));
+    kn_scope_end(scope, KN_NONE);
+}
+
 int main(void)
 {
     setenv("KN_OPENCL_OPTIONS", "-cl-opt-disable", 0);
@@ -152,6 +192,8 @@ int main(void)
     turns();
     joins();
     keeps_wide_accesses();
+    joins_dtypes();
+    reads_rows_where_they_lie();
     kn_device_use(NULL);
     CHECK(kn_shutdown() == 0);
     return check_report();

@@ -128,11 +128,49 @@ static void test_modes(void)
     paper_do.no_layers = true;
     CHECK(bits_of(forward(&r, 1)) != 0 && !memcmp(before.layers, paper_now.layers, sizeof before.layers));
     paper_do.no_layers = false;
-    r.net.gru.clip = 1, r.net.lstm.dropout = 0.5;
+    r.net.gru.clip = 1, r.net.lstm.clip = 1;
     CHECK(bits_of(forward(&r, 1)) != 0 && !memcmp(before.layers, paper_now.layers, sizeof before.layers));
-    r.net.gru.clip = 0, r.net.gru.reverse = false;
+    r.net.gru.clip = 0;
     CHECK(bits_of(forward(&r, 1)) != 0 && paper_now.layers[1] == before.layers[1] + 1);
+    /* Dropout between layers makes a call of each. */
+    r.net.lstm.clip = 0, r.net.lstm.dropout = 0.5;
+    CHECK(bits_of(forward(&r, 1)) != 0 && paper_now.layers[1] == before.layers[1] + 1 + 3);
     kn_scope_end(scope, KN_NONE);
+    close_run(&r);
+}
+
+/* Without the library a queue groups the ops of each step, though it got one record: a product and what follows it. */
+static void test_early(void)
+{
+    paper_do = (paper_orders){.room = 1 << 24, .fault = -1};
+    paper_register();
+    kn_device device = kn_device_open("fusion(paper)");
+    kn_device_use(device);
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = kn_keep(kn_zeros(KN_SHAPE(TOKENS, BATCH, IN), KN_F32));
+    kn_tensor w = kn_keep(kn_zeros(KN_SHAPE(1, 4 * HIDDEN, IN), KN_F32));
+    kn_tensor r = kn_keep(kn_zeros(KN_SHAPE(1, 4 * HIDDEN, HIDDEN), KN_F32));
+    CHECK(kn_sync(device) == KN_OK);
+    const int64_t before = paper_now.launches;
+    CHECK(kn_ok(kn_lstm(x, w, r, NULL).y) && kn_sync(device) == KN_OK);
+    const int64_t launches = paper_now.launches - before;
+    if (!CHECK(launches <= 2 * TOKENS + 8)) printf("  %d launches\n", (int)launches);
+    kn_scope_end(scope, KN_NONE);
+    kn_device_use(NULL);
+    CHECK(kn_shutdown() == 0);
+}
+
+/* Without the library training takes five launches for each step of a layer and direction, and some for each layer. */
+static void test_ops(void)
+{
+    run r;
+    CHECK(open_run(&r, false));
+    paper_do.no_layers = true;
+    CHECK(step(&r, 0) == KN_OK && step(&r, 1) == KN_OK && kn_sync(r.device) == KN_OK);
+    const int64_t before = paper_now.launches;
+    CHECK(step(&r, 2) == KN_OK && kn_sync(r.device) == KN_OK);
+    const int64_t launches = paper_now.launches - before;
+    if (!CHECK(launches <= 5 * 6 * TOKENS + 120)) printf("  %d launches\n", (int)launches);
     close_run(&r);
 }
 
@@ -157,5 +195,7 @@ int main(void)
     test_training();
     test_modes();
     test_autocast();
+    test_early();
+    test_ops();
     return check_report();
 }

@@ -35,6 +35,15 @@ static kn_status limits(kn_backend *b, kn_limits *l)
     return KN_OK;
 }
 
+/* One launch for small tensors of the same formula. */
+static kn_status small_limits(kn_backend *b, kn_limits *l)
+{
+    kn_status s = limits(b, l);
+    l->kinds |= 1u << KN_GROUP_MANY;
+    l->takes = KN_TAKES_SMALL;
+    return s;
+}
+
 /* Products have a bound of their own. */
 static kn_status wide_limits(kn_backend *b, kn_limits *l)
 {
@@ -61,7 +70,7 @@ static kn_backend *open_noting(const char *argument, kn_backend *const *inner, i
 {
     kn_backend *b = n == 1 ? kni_decorator_new("noting", 0, inner, n, execute, 0) : NULL;
     if (!b) return NULL;
-    b->limits = strstr(argument, "wide") ? wide_limits : limits;
+    b->limits = strstr(argument, "wide") ? wide_limits : strstr(argument, "small") ? small_limits : limits;
     b->run_group = run_group;
     b->follows = follows;
     return b;
@@ -212,6 +221,110 @@ static void products_are_followed(int followers)
     end();
 }
 
+/* ---- small tensors of the same formula */
+
+static kn_tensor row_of(int64_t n, double first)
+{
+    return kn_keep(kn_arange(first, first + (double)n, 1, KN_F32));
+}
+
+static bool noted_one(int kind, int records, int inputs, int outputs)
+{
+    int n = 0;
+    for (int i = 0; i < n_noted; i++)
+        n += noted[i].kind == kind && noted[i].records == records && noted[i].inputs == inputs &&
+             noted[i].outputs == outputs;
+    return n == 1;
+}
+
+static int noted_many(void)
+{
+    int n = 0;
+    for (int i = 0; i < n_noted; i++) n += noted[i].kind == KN_GROUP_MANY;
+    return n;
+}
+
+enum { TENSORS = 9 };
+
+/* So many chains, each of `length` records over a tensor of its own, all of which are kept. */
+static void chains(int n, int length, int64_t size, kn_tensor *out)
+{
+    kn_tensor in[TENSORS];
+    for (int i = 0; i < n; i++) in[i] = row_of(size + i, i);
+    CHECK(kn_sync(noting) == KN_OK);
+    n_noted = 0;
+    for (int i = 0; i < n; i++) {
+        out[i] = kn_exp(in[i]);
+        for (int k = 1; k < length; k++) out[i] = kn_neg(out[i]);
+        out[i] = kn_keep(out[i]);
+    }
+    CHECK(kn_sync(noting) == KN_OK);
+}
+
+/* They run together, whatever their sizes, as many as fit; large ones do not. */
+static void small_ones_run_together(void)
+{
+    kn_tensor out[TENSORS];
+    begin("fusion(noting:small(cpu))");
+    kn_scope scope = kn_scope_begin();
+    chains(3, 1, 5, out);
+    CHECK(noted_one(KN_GROUP_MANY, 3, 3, 3) && noted_many() == 1);
+    CHECK_VALUES(kn_neg(kn_log(kn_slice(out[2], 0, 0, 2, 1))), 0, -2, -3);
+    chains(3, 2, 7, out);
+    CHECK(noted_one(KN_GROUP_MANY, 6, 3, 3) && noted_many() == 1);
+    chains(MAX_RECORDS + 2, 1, 9, out);
+    CHECK(noted_one(KN_GROUP_MANY, MAX_RECORDS, MAX_RECORDS, MAX_RECORDS) &&
+          noted_one(KN_GROUP_MANY, 2, 2, 2));
+    chains(2, 2, 3, out);
+    CHECK(noted_one(KN_GROUP_MANY, 4, 2, 2));
+    chains(2, 2, 8193, out);
+    CHECK(noted_many() == 0 && n_noted == 2);
+    kn_scope_end(scope, KN_NONE);
+    end();
+}
+
+/* Not so those that read the same tensor, leave two results, or compute something else. */
+static void unlike_ones_run_apart(void)
+{
+    begin("fusion(noting:small(cpu))");
+    kn_scope scope = kn_scope_begin();
+    kn_tensor x = row_of(4, 1), y = row_of(4, 2), z = row_of(6, 3);
+    CHECK(kn_sync(noting) == KN_OK);
+    n_noted = 0;
+    kn_tensor a = kn_keep(kn_add(x, y)), b = kn_keep(kn_add(y, x));
+    CHECK(kn_sync(noting) == KN_OK && noted_many() == 0);
+    kn_tensor c = kn_keep(kn_exp(x)), d = kn_keep(kn_exp(z)), e = kn_keep(kn_neg(c)), f = kn_keep(kn_neg(d));
+    CHECK(kn_sync(noting) == KN_OK && noted_many() == 0);
+    kn_tensor g = kn_keep(kn_neg(x)), h = kn_keep(kn_square(z));
+    CHECK(kn_sync(noting) == KN_OK && noted_many() == 0);
+    CHECK(kn_ok(a) && kn_ok(b) && kn_ok(e) && kn_ok(f) && kn_ok(g) && kn_ok(h));
+    kn_scope_end(scope, KN_NONE);
+    end();
+}
+
+/* What is read before the later one can run is not kept waiting for it. */
+static void nobody_waits(void)
+{
+    begin("fusion(noting:small(cpu))");
+    kn_scope scope = kn_scope_begin();
+    kn_tensor w = kn_keep(kn_from((float[]){1, 2, 3, 4}, KN_F32, KN_SHAPE(2, 2))),
+              v = kn_keep(kn_from((float[]){1, 0, 0, 1}, KN_F32, KN_SHAPE(2, 2)));
+    CHECK(kn_sync(noting) == KN_OK);
+    n_noted = 0;
+    /* The second product needs the first negation, and the second negation that product. */
+    kn_tensor first = kn_keep(kn_neg(kn_cumsum(w, 0)));
+    kn_tensor second = kn_keep(kn_neg(kn_cumsum(first, 1)));
+    CHECK(kn_sync(noting) == KN_OK && noted_many() == 0);
+    CHECK_VALUES(second, 0, 1, 3, 4, 10);
+    /* These need different products, and nobody needs them. */
+    first = kn_keep(kn_exp(kn_cumsum(w, 0)));
+    second = kn_keep(kn_exp(kn_cumsum(v, 1)));
+    CHECK(kn_sync(noting) == KN_OK && noted_one(KN_GROUP_MANY, 2, 2, 2));
+    CHECK_VALUES(kn_log(second), 0, 1, 1, 0, 1);
+    kn_scope_end(scope, KN_NONE);
+    end();
+}
+
 /* ---- memory */
 
 /* In a chain of steps what one step has read is gone before the next, the first operand of all too. */
@@ -248,6 +361,9 @@ int main(void)
     inputs_come_once(3);
     inputs_come_once(300);
     for (int followers = 1; followers <= KN_FOLLOW_RECORDS + 3; followers++) products_are_followed(followers);
+    small_ones_run_together();
+    unlike_ones_run_apart();
+    nobody_waits();
     values_die();
     CHECK(kn_shutdown() == 0);
     return check_report();

@@ -183,7 +183,7 @@ static void test_misuse(void)
     args.hidden = HIDDEN, args.layers = 65;
     CHECK_POISON(kn_recurrent_layers(x, w, &args).y, "there are 65 layers");
     CHECK_POISON(kn_recurrent_layers(x, w, NULL).y, "cell is -1");
-    CHECK(!kn_recurrent_layers_native(x)); /* the CPU goes step by step */
+    CHECK(kn_recurrent_layers_at_once(x) == 0); /* the CPU goes step by step */
     kn_scope_end(scope, KN_NONE);
 }
 

@@ -57,7 +57,7 @@ static const shape_case cases[] = {
     {"a walk along parts", 2, 3, 30000, false, 16, 2},
     {"parts of which the last is short", 1, 2, 70001, false, 16, 2},
     {"down the rows", 2, 40, 3, true, 2, 1},
-    {"down rows that are not worth parts", 2, 24, 4000, true, 16, 1},
+    {"down rows that are not worth parts", 2, 24, 900, true, 16, 1},
     {"down parts of the rows", 2, 8, 9000, true, 16, 2},
     {"down few rows in lanes", 1, 7, 30001, true, 16, 2},
 };

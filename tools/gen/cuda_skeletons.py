@@ -1,5 +1,5 @@
 """Writes the texts of src/backend/cuda/skeleton/*.cu as C strings, which the driver compiles at run time:
-src/backend/cuda/generated/cuda_skeletons.[ch]. Long literals are cut into lines, which C joins again."""
+src/backend/cuda/generated/cuda_skeletons*.[ch], those of attention in a file of their own. Long literals are cut into lines, which C joins again."""
 
 import glob
 import os
@@ -21,7 +21,8 @@ def main():
     names = sorted(glob.glob(FOLDER + "skeleton/*.cu"))
     os.makedirs(FOLDER + "generated", exist_ok=True)
     header = head + "#ifndef KNI_CUDA_SKELETONS_H\n#define KNI_CUDA_SKELETONS_H\n\n"
-    source = head + '#include "backend/cuda/generated/cuda_skeletons.h"\n\n/* clang-format off */\n'
+    start_of_source = head + '#include "backend/cuda/generated/cuda_skeletons.h"\n\n/* clang-format off */\n'
+    sources = {".c": start_of_source, "_attention.c": start_of_source}
     for path in names:
         name = "kni_cuda_skeleton_" + os.path.splitext(os.path.basename(path))[0]
         lines = text_of(path)
@@ -33,9 +34,10 @@ def main():
             if size > 3500 or i + 1 == len(lines):
                 pieces.append("\n".join(literal(l) for l in lines[start : i + 1]))
                 size, start = 0, i + 1
-        source += "const char *const %s[] = {\n%s,\n    0};\n" % (name, ",\n".join(pieces))
+        ending = "_attention.c" if os.path.basename(path).startswith("attention") else ".c"
+        sources[ending] += "const char *const %s[] = {\n%s,\n    0};\n" % (name, ",\n".join(pieces))
     header += "\n#endif\n"
-    for ending, text in ((".h", header), (".c", source)):
+    for ending, text in [(".h", header)] + sorted(sources.items()):
         with open(FOLDER + "generated/cuda_skeletons" + ending, "w", encoding="ascii") as file:
             file.write(text)
 

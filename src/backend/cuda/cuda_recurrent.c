@@ -43,8 +43,9 @@ typedef struct kind {
     kind_key key;
     uint64_t used;
     int algorithm;
-    bool refused; /* by the library; it is not asked again */
-    bool placed;  /* pieces are known */
+    bool refused;  /* by the library; it is not asked again */
+    bool placed;   /* pieces are known */
+    bool tried[2]; /* whether it can be recorded: forward, gradient */
     void *layers, *dropout, *x, *y, *state, *matrix, *bias;
     size_t weight_bytes, workspace[2], reserve; /* workspaces by mode */
     piece *pieces;
@@ -408,6 +409,27 @@ static int backward(const struct kni_cuda_layers *s, const kind *k, const kni_re
                                     w->reserve);
 }
 
+static int call(kni_cuda *c, const kind *k, const kni_recurrence *p, const scratch *w)
+{
+    return p->gradient ? backward(c->layers, k, p, w) : forward(c->layers, k, p, w);
+}
+
+/* A failure inside a recording would spoil all of it. So the first call of a kind outside of one is captured too, for nothing: where that
+   fails, the library is asked no more. */
+static void try_recording(kni_cuda *c, kind *k, const kni_recurrence *p, const scratch *w)
+{
+    const kni_runtime_api *api = &c->api->common;
+    void *stream = c->runtime.stream, *graph = NULL;
+    if (KNI_LIKELY(k->tried[p->gradient]) || c->runtime.recording || !c->runtime.driver.record_begin) return;
+    k->tried[p->gradient] = true;
+    if (api->capture_begin(stream, KNI_RT_CAPTURE_RELAXED)) return;
+    const int failed = call(c, k, p, w), ended = api->capture_end(stream, &graph);
+    if (graph) (void)api->graph_destroy(graph);
+    if (!failed && !ended) return;
+    tell_refused(c, k, failed ? failed : ended);
+    c->layers->refused |= UINT32_C(1) << p->dtype;
+}
+
 static kn_status run(kni_cuda *c, const kni_recurrence *p, void **used)
 {
     static const char *const doing[] = {"recurrent layers", "the gradient of recurrent layers"};
@@ -422,7 +444,7 @@ static kn_status run(kni_cuda *c, const kni_recurrence *p, void **used)
     const bool profiled = kni_runtime_profile_begin(rt);
     status = kni_runtime_result(rt, prepare(c, k, p, &w), doing[p->gradient]);
     if (status) return status;
-    const int failed = p->gradient ? backward(c->layers, k, p, &w) : forward(c->layers, k, p, &w);
+    const int failed = call(c, k, p, &w);
     if (failed >= NOT_SUPPORTED && failed < NOT_SUPPORTED_END) {
         tell_refused(c, k, failed);
         /* What a special algorithm does not run, the standard one may, from the next layers on. */
@@ -441,6 +463,7 @@ static kn_status run(kni_cuda *c, const kni_recurrence *p, void **used)
     /* The library may end in several streams: one last node joins them. */
     if (!last && rt->recording) last = rt->api->set_bytes(kni_runtime_at(w.end, 0), 0, 1, rt->stream);
     status = kni_runtime_result(rt, last, doing[p->gradient]);
+    if (!status) try_recording(c, k, p, &w);
     if (profiled) kni_runtime_profile_end(rt, p->gradient ? "cudnn layers_grad" : "cudnn layers");
     return status;
 }

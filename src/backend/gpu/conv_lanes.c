@@ -51,10 +51,12 @@ static void set_invocation(lanes *l, kni_ir_id block)
     l->channel = join(l, l->vector, LANES, l->first);
 }
 
-/* The vector at a row of an image, from what lies at its row 0. */
+/* The vector at a row of an image, from what lies at its row 0. Places are 64 bits wide, as addresses are. */
 typedef struct plane {
     kni_ir_id begin, pitch, size;
 } plane;
+
+static kni_ir_id long_of(lanes *l, kni_ir_id x) { return kni_ir_cast(l->d.tiled.b, x, KN_I64); }
 
 static plane plane_at(lanes *l, int sizes, kni_ir_id column)
 {
@@ -62,17 +64,19 @@ static plane plane_at(lanes *l, int sizes, kni_ir_id column)
     kni_ir_id channels = kni_direct_number(d, KNI_DIRECT_GROUPS);
     plane p = {.size = kni_direct_entry(d, sizes, ROW)};
     p.pitch = word(l, "mul", kni_direct_entry(d, sizes, COLUMN), channels);
-    p.begin = kni_direct_join(d, word(l, "mul", d->image, p.size), p.pitch,
-                              kni_direct_join(d, column, channels, l->channel));
+    p.begin = long_of(l, kni_direct_join(d, word(l, "mul", d->image, p.size), p.pitch,
+                                         kni_direct_join(d, column, channels, l->channel)));
+    p.pitch = long_of(l, p.pitch);
     return p;
 }
 
 static kni_ir_id at_row(lanes *l, const plane *p, kni_ir_id row)
 {
-    return kni_direct_join(&l->d, row, p->pitch, p->begin);
+    return kni_direct_join(&l->d, long_of(l, row), p->pitch, p->begin);
 }
 
-/* The rows of x that any position reads: their vectors, and whether they are there; 0 where none reads it. */
+/* The rows of x that any position reads: their vectors, 0 where none reads it, and whether they are there. Those that are not have the
+   vector of the nearest row, so that no load waits for a condition. */
 typedef struct rows {
     int first, end;
     kni_ir_id x[MOST_ROWS], there[MOST_ROWS];
@@ -92,15 +96,15 @@ static void load_rows(lanes *l, kni_ir_id column, rows *r)
     kni_direct *d = &l->d;
     kni_ir_builder *b = d->tiled.b;
     const plane p = plane_at(l, X_SIZE, column);
-    kni_ir_id begin = kni_direct_first_row(d);
+    kni_ir_id begin = kni_direct_first_row(d), last = word(l, "sub", p.size, whole(l, 1));
     kni_direct_rows(d->s, &r->first, &r->end);
     for (int i = 0; i < r->end - r->first; i++) {
         r->x[i] = 0;
         if (!is_read(d->s, r->first + i)) continue;
-        kni_ir_id row = word(l, "add", begin, whole(l, r->first + i));
+        kni_ir_id row = word(l, "add", begin, whole(l, r->first + i)), near;
         r->there[i] = kni_ir_and(b, word(l, "ge", row, whole(l, 0)), word(l, "lt", row, p.size));
-        r->x[i] = kni_ir_load_where(b, d->tiled.b_, at_row(l, &p, row), d->tiled.compute, LANES, r->there[i],
-                                    kni_direct_zero(d));
+        near = word(l, "max", word(l, "min", row, last), whole(l, 0));
+        r->x[i] = kni_ir_load(b, d->tiled.b_, at_row(l, &p, near), d->tiled.compute, LANES);
     }
 }
 
@@ -173,6 +177,7 @@ static void put(lanes *l, kni_ir_id row, kni_ir_id value, kni_ir_id inside)
     kni_ir_id place[KNI_CONV_AXES] = {0, row, d->column};
     const plane p = plane_at(l, Y_SIZE, d->column);
     kni_ir_id first = at_row(l, &p, row);
+    if (t->tail) first = kni_ir_cast(t->b, first, t->index); /* as it counts */
     if (d->s->y_last) kni_tiled_put_vector(t, first, value, LANES, inside);
     for (int i = 0; i < LANES && !d->s->y_last; i++) {
         kni_ir_id channel = word(l, "add", l->channel, whole(l, i)),

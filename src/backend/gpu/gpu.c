@@ -239,6 +239,9 @@ static kn_status limits(kn_backend *b, kn_limits *l)
     l->takes = KNI_TAKES_VIEWS | KNI_TAKES_CREATION | KNI_TAKES_ANY_AXES | KNI_TAKES_WHOLE |
                KNI_TAKES_LOSSES | KNI_TAKES_COLUMNS | KNI_TAKES_CASTS | KNI_TAKES_REPEATS |
                KNI_TAKES_SEVERAL | KNI_TAKES_MAPS;
+    /* Where few buffers are bound, such a group would be several launches after all. */
+    if (!g->driver->caps.max_buffers || g->driver->caps.max_buffers >= KNI_SCHED_MAX_BUFFERS)
+        l->takes |= KNI_TAKES_SMALL;
     return KN_OK;
 }
 

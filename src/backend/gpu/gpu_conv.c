@@ -127,9 +127,48 @@ static int64_t cut(kni_gpu *g, run *a, kni_conv_signature *s)
     return parts;
 }
 
+static bool takes_library(const kni_gpu *g)
+{
+    return g->convolutions == KNI_CONV_BY_ANY || g->convolutions == KNI_CONV_BY_LIBRARY;
+}
+
+/* Images of one position, as those of squeeze and excitation: a product of matrices, whose tiles are full. */
+static bool is_product(const kni_gpu *g, const kni_conv_shape *c)
+{
+    for (int i = 0; i < KNI_CONV_AXES; i++)
+        if (c->x_size[i] != 1 || c->y_size[i] != 1 || c->kernel[i] != 1 || c->padding[i]) return false;
+    return c->groups == 1 && takes_library(g);
+}
+
+static kn_status by_product(kni_gpu *g, const run *a, bool has_bias)
+{
+    const kni_conv_shape *c = &a->shape;
+    const kni_gpu_product_launch *l = &a->l;
+    kni_gpu_product p = {
+        .dtype = c->dtype,
+        .m = c->images,
+        .n = c->outs,
+        .k = c->channels,
+        .batch = 1,
+        .a = {.block = l->blocks[1], .offset = l->offsets[1], .row = c->channels, .column = 1},
+        .b = {.block = l->blocks[0], .offset = l->offsets[0], .row = 1, .column = c->channels},
+        .way = {KNI_GPU_BY_KERNEL, l->tail}};
+    if (c->what == KNI_CONV_TRANSPOSED) p.b.row = c->outs, p.b.column = 1;
+    if (c->what == KNI_CONV_WEIGHT) {
+        const kni_gpu_matrix x = p.a, dy = p.b;
+        p.m = c->outs, p.n = c->channels, p.k = c->images;
+        p.a = dy, p.a.row = 1, p.a.column = c->outs;
+        p.b = x;
+    }
+    if (has_bias) p.bias = (kni_gpu_matrix){.block = l->blocks[2], .offset = l->offsets[2], .column = 1};
+    p.y = (kni_gpu_matrix){.block = l->tail ? NULL : l->blocks[l->n_buffers - 1], .row = p.n};
+    return kni_gpu_multiply(g, &p);
+}
+
 static kn_status by_kernel(kni_gpu *g, run *a, kni_conv_signature s)
 {
     const int64_t *n = a->numbers;
+    if (is_product(g, &a->shape)) return by_product(g, a, s.has_bias);
     if (a->direct) {
         kn_status status = kni_gpu_run_conv_direct(g, &a->shape, s.wide, s.leaves_out, s.has_bias, &a->l);
         if (status != KN_ERROR_UNSUPPORTED || a->shape.x_last) return status;
@@ -206,11 +245,6 @@ uint8_t kni_gpu_conv_way(const char *text)
         if (!strcmp(text, names[i])) return (uint8_t)i;
     if (text) kni_log(KN_LOG_WARNING, "KN_CONV=%s says nothing: write direct, tiled or library", text);
     return KNI_CONV_BY_ANY;
-}
-
-static bool takes_library(const kni_gpu *g)
-{
-    return g->convolutions == KNI_CONV_BY_ANY || g->convolutions == KNI_CONV_BY_LIBRARY;
 }
 
 bool kni_gpu_conv_kernel_first(const kni_gpu *g, const kn_record *r, int what)

@@ -122,10 +122,13 @@ static int64_t choose_across(const kni_gpu *g, const kni_conv_shape *c)
     return n;
 }
 
+/* More where weights are many, which a workgroup brings to shared memory first. */
 static int64_t lanes_workgroup(const kni_gpu *g, const kni_conv_shape *c)
 {
-    const int64_t most = g->driver->caps.max_workgroup,
-                  wanted = c->what == KNI_CONV_WEIGHT ? KNI_DIRECT_WORKGROUP : 2 * KNI_DIRECT_WORKGROUP;
+    enum { FEW_TAPS = 16 };
+    const int64_t most = g->driver->caps.max_workgroup;
+    const bool small = c->what == KNI_CONV_WEIGHT || kni_count_dims(KNI_CONV_AXES, c->kernel) <= FEW_TAPS;
+    const int64_t wanted = small ? KNI_DIRECT_WORKGROUP : 2 * KNI_DIRECT_WORKGROUP;
     return most && most < wanted ? most : wanted;
 }
 
@@ -135,6 +138,7 @@ bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *c)
     if (c->axes != 2 || c->channels != 1 || c->outs != 1 || c->groups % KNI_DIRECT_LANES || !goes_down(c))
         return false;
     if (c->dtype != KN_F32 && !kni_is_half(c->dtype)) return false;
+    if (!c->x_size[ROW] || !c->x_size[COLUMN]) return false;
     const uint32_t room = g->driver->caps.shared_bytes;
     const int64_t meeting =
         lanes_workgroup(g, c) * KNI_DIRECT_SUMS * KNI_DIRECT_LANES * (int64_t)sizeof(float);

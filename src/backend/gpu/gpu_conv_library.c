@@ -131,20 +131,21 @@ static int packed_channels(const kni_gpu *g, const kni_convolution *p, const kni
 {
     enum { LEAST = 1 << 16 /* places of the image, below which a copy of it is not worth a launch */ };
     const int to = kni_is_half(p->dtype) ? KNI_PACK_MOST : g->tf32 ? KNI_PACK_MOST / 2 : 0;
-    if (p->what == KNI_CONVOLUTION_DATA || p->groups != 1 || p->channels >= to || !m->y_last) return 0;
+    const bool data = p->what == KNI_CONVOLUTION_DATA;
+    if (p->groups != 1 || p->channels >= to || !(data ? m->x_last && !m->y_last : m->y_last)) return 0;
     return p->outs % to || p->images * kni_count_dims(p->axes, p->x_size) < LEAST ? 0 : to;
 }
 
 /* The convolution with channels of zeros behind those of the image and of the weights. */
 static kn_status convolve_packed(kni_gpu *g, kni_convolution p, const kni_conv_made *m, int to)
 {
-    const bool filter = p.what == KNI_CONVOLUTION_FILTER;
+    const bool filter = p.what == KNI_CONVOLUTION_FILTER, data = p.what == KNI_CONVOLUTION_DATA;
     const int bytes = (int)kni_bytes_of(p.dtype);
     const kni_conv_packed image = {p.images, p.channels, kni_count_dims(p.axes, p.x_size),
-                                   bytes,    to,         m->x_last},
+                                   bytes,    to,         m->x_last && !data},
                           weights = {p.outs, p.channels, kni_count_dims(p.axes, p.kernel), bytes, to, false};
     kni_gpu_block *x = NULL, *w = NULL;
-    kn_status s = kni_gpu_conv_pack(g, &image, &m->x, &x);
+    kn_status s = kni_gpu_conv_pack(g, &image, data ? NULL : &m->x, &x);
     if (s == KN_OK) s = kni_gpu_conv_pack(g, &weights, filter ? NULL : &m->other, &w);
     if (s == KN_OK) {
         p.channels = to;
@@ -155,6 +156,7 @@ static kn_status convolve_packed(kni_gpu *g, kni_convolution p, const kni_conv_m
         s = kni_gpu_checked(g, g->driver->convolution(g->driver, &p));
     }
     if (s == KN_OK && filter) s = kni_gpu_conv_unpack(g, &weights, w, &m->result);
+    if (s == KN_OK && data) s = kni_gpu_conv_unpack(g, &image, x, &m->result);
     if (x) kni_gpu_give(x);
     if (w) kni_gpu_give(w);
     return s;

@@ -68,11 +68,8 @@ static kn_status run_kernel(run *a, const kni_sched_target *target, int n)
     return s;
 }
 
-/* The memory of an operand that dies, where the schedule allows the result to be written over it. */
-static bool reuse(const run *a, uint32_t id)
+static bool reuse_in(const run *a, const kni_sched_kernel *k, uint32_t id)
 {
-    if (a->sched->n_kernels != 1 || a->gpu->driver->caps.no_aliases) return false;
-    const kni_sched_kernel *k = &a->sched->kernels[0];
     kni_tensor *y = kni_slot(id);
     for (uint32_t i = 0; i < k->n_buffers; i++) {
         if (k->buffers[i] != id || !k->in_place[i] || k->in_place[i] > k->n_buffers) continue;
@@ -85,6 +82,17 @@ static bool reuse(const run *a, uint32_t id)
         kni_promised_strides(y);
         return true;
     }
+    return false;
+}
+
+/* The memory of an operand that dies, where the schedule allows the result to be written over it. Of several kernels only those of
+   independent records know that no later one reads it. */
+static bool reuse(const run *a, uint32_t id)
+{
+    const int n = a->sched->n_kernels;
+    if ((n != 1 && a->group->kind != KNI_GROUP_MANY) || a->gpu->driver->caps.no_aliases) return false;
+    for (int i = 0; i < n; i++)
+        if (reuse_in(a, &a->sched->kernels[i], id)) return true;
     return false;
 }
 

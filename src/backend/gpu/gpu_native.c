@@ -1,5 +1,6 @@
 /* Ops that a device runs by something better than a schedule or a reference kernel, and the support matrix. */
 #include "backend/gpu/gpu_conv.h"
+#include "backend/gpu/gpu_pool.h"
 #include "backend/gpu/gpu_scan.h"
 #include "backend/gpu/gpu_sort.h"
 
@@ -18,6 +19,12 @@ static const struct {
     {&kni_op_update_at, kni_gpu_run_update_at},
     {&kni_op_attention_at, kni_gpu_run_attention_at},
     {&kni_op_concat, kni_gpu_run_concat},
+    {&kni_op_pad, kni_gpu_run_pad},
+    {&kni_op_max_pool, kni_gpu_run_max_pool},
+    {&kni_op_max_pool_values, kni_gpu_run_max_pool_values},
+    {&kni_op_max_pool_grad, kni_gpu_run_max_pool_grad},
+    {&kni_op_avg_pool, kni_gpu_run_avg_pool},
+    {&kni_op_avg_pool_grad, kni_gpu_run_avg_pool_grad},
     {&kni_op_embedding, kni_gpu_run_embedding},
     {&kni_op_embedding_grad, kni_gpu_run_embedding_grad},
     {&kni_op_select_assign, kni_gpu_run_select_assign},

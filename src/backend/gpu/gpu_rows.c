@@ -5,6 +5,7 @@
    each other. */
 #include "backend/gpu/gpu_text.h"
 #include "backend/gpu/product.h"
+#include "core/strided_copy.h"
 #include "ops/embedding.h"
 #include "ops/indexing_rows.h"
 #include "ops/sorting_attributes.h"
@@ -30,8 +31,8 @@ typedef struct run {
     int64_t update;
     uint8_t at_dtype; /* of the indices */
     kni_gpu_block *v, *indices, *keys[2], *parts, *y;
-    kni_gpu_block *made[2]; /* of the operands: to be given back */
-    int64_t v_offset, at_offset;
+    kni_gpu_block *made[2];                   /* of the operands: to be given back */
+    int64_t v_offset, at_offset, step, pitch; /* from index to index, from row to row of the values */
     int cell;
 } run;
 
@@ -60,10 +61,10 @@ static kn_status launch(run *a, const kernel *how, int64_t groups, kni_gpu_block
 /* Leaves the sorted keys in keys[0]. */
 static kn_status sort(run *a)
 {
-    const kernel start = {"sort_keys", 2, 9, {a->at_dtype, KN_I64}};
+    const kernel start = {"sort_keys", 2, 10, {a->at_dtype, KN_I64}};
     const kernel merge = {"merge_keys", 2, 2, {KN_I64, KN_I64}};
     const int64_t numbers[] = {a->n,    a->rows, a->bits,  a->padding, a->negative,
-                               a->axis, a->each, a->inner, a->own};
+                               a->axis, a->each, a->inner, a->own,     a->step};
     const int64_t offsets[] = {a->at_offset, 0};
     kn_status s = launch(a, &start, (a->n + BLOCK - 1) / BLOCK, (kni_gpu_block *[]){a->indices, a->keys[0]},
                          offsets, numbers);
@@ -83,7 +84,7 @@ static int writers(const run *a, kernel *list)
 {
     uint8_t dtype = kni_out(a->record, 0)->type.dtype;
     uint8_t wide = (uint8_t)kni_compute_dtype[kni_compute_of[dtype]];
-    list[0] = (kernel){"sum_pieces", 4, 5, {a->values->type.dtype, KN_I64, dtype, wide}};
+    list[0] = (kernel){"sum_pieces", 4, 6, {a->values->type.dtype, KN_I64, dtype, wide}};
     list[1] = (kernel){"join_pieces", 3, 4, {KN_I64, wide, dtype}};
     if (a->folds) list[0] = (kernel){"fold_runs", 3, 5, {dtype, KN_I64, dtype}};
     return a->folds || a->n <= PIECE ? 1 : 2;
@@ -91,7 +92,7 @@ static int writers(const run *a, kernel *list)
 
 static kn_status sum(run *a, const kernel *list, int n_kernels)
 {
-    const int64_t numbers[] = {a->n, a->rows, a->bits, a->size, a->starts};
+    const int64_t numbers[] = {a->n, a->rows, a->bits, a->size, a->starts, a->pitch};
     const int64_t offsets[] = {a->v_offset, 0, 0, 0};
     kn_status s = launch(a, &list[0], a->n * a->size, (kni_gpu_block *[]){a->v, a->keys[0], a->y, a->parts},
                          offsets, numbers);
@@ -116,13 +117,36 @@ static kn_status operand(run *a, kni_tensor *x, int i, kni_gpu_block **block, in
     return kni_gpu_dense(a->gpu, x, block, offset, &a->made[i]);
 }
 
+/* Rows of `size` elements side by side: where they begin, and how far apart; a copy where they are not evenly so. */
+static kn_status spaced(run *a, kni_tensor *x, int i, int64_t size, kni_gpu_block **block, int64_t *offset,
+                        int64_t *pitch)
+{
+    int64_t dims[KN_MAX_RANK], strides[1][KN_MAX_RANK];
+    const int rank = x->type.rank;
+    *pitch = size;
+    if (rank && x->storage) {
+        memcpy(dims, x->type.dims, (size_t)rank * sizeof *dims);
+        memcpy(strides[0], x->strides, (size_t)rank * sizeof *dims);
+        const int merged = kni_collapse(rank, dims, 1, strides);
+        const bool rows = size == 1 ? merged == 1 : merged == 2 && dims[1] == size && strides[0][1] == 1;
+        if (rows && strides[0][0] > 0) {
+            *pitch = strides[0][0];
+            *offset = x->offset;
+            return kni_gpu_operand(a->gpu, x, block, &a->made[i]);
+        }
+    }
+    return operand(a, x, i, block, offset);
+}
+
 static kn_status take_memory(run *a)
 {
     size_t bytes = (size_t)a->n * sizeof(int64_t);
     int64_t pieces = (a->n + PIECE - 1) / PIECE * 2;
     int64_t part_bytes = kn_dtype_bytes(KN_F64, pieces * a->size);
-    kn_status s = operand(a, a->values, 0, &a->v, &a->v_offset);
-    if (s == KN_OK && !a->indices) s = operand(a, a->at, 1, &a->indices, &a->at_offset);
+    kn_status s = a->folds ? operand(a, a->values, 0, &a->v, &a->v_offset)
+                           : spaced(a, a->values, 0, a->size, &a->v, &a->v_offset, &a->pitch);
+    if (!a->step) a->step = 1;
+    if (s == KN_OK && !a->indices) s = spaced(a, a->at, 1, 1, &a->indices, &a->at_offset, &a->step);
     for (int i = 0; i < 2 && s == KN_OK; i++) {
         a->keys[i] = kni_gpu_take(a->gpu, bytes);
         if (!a->keys[i]) s = kni_latest_code();
@@ -362,14 +386,14 @@ kn_status kni_gpu_run_embedding(kni_gpu *g, const kn_record *r)
              .rows = x->type.dims[0],
              .size = x->type.dims[1],
              .cell = -1};
-    const kernel take = {"take_rows", 3, 2, {dtype, a.at->type.dtype, dtype}};
+    const kernel take = {"take_rows", 3, 3, {dtype, a.at->type.dtype, dtype}};
     if (a.size < SHORTEST || !fits(&a)) return KN_ERROR_UNSUPPORTED;
     kn_status s = kni_gpu_allocate(g, y);
     if (s == KN_OK) s = operand(&a, a.values, 0, &a.v, &a.v_offset);
-    if (s == KN_OK) s = operand(&a, a.at, 1, &a.indices, &a.at_offset);
+    if (s == KN_OK) s = spaced(&a, a.at, 1, 1, &a.indices, &a.at_offset, &a.step);
     if (s == KN_OK)
         s = launch(&a, &take, a.n, (kni_gpu_block *[]){a.v, a.indices, kni_gpu_block_of(y->storage)},
-                   (const int64_t[]){a.v_offset, a.at_offset, 0}, (const int64_t[]){a.rows, a.size});
+                   (const int64_t[]){a.v_offset, a.at_offset, 0}, (const int64_t[]){a.rows, a.size, a.step});
     if (s == KN_OK) kni_gpu_finish(g, r, a.cell);
     give_memory(&a);
     return s;

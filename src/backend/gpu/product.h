@@ -112,6 +112,7 @@ kn_status kni_gpu_take_over(kni_gpu *g, const kn_record *r);
 /* A part of a tensor replaced, and tensors joined (gpu_slice.c). */
 kn_status kni_gpu_run_update_slice(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_concat(kni_gpu *g, const kn_record *r);
+kn_status kni_gpu_run_pad(kni_gpu *g, const kn_record *r);
 /* At positions and for lengths that lie on the device (gpu_at.c). */
 kn_status kni_gpu_run_update_at(kni_gpu *g, const kn_record *r);
 kn_status kni_gpu_run_attention_at(kni_gpu *g, const kn_record *r);

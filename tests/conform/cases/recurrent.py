@@ -161,6 +161,17 @@ def stack_operands(g, attrs, steps, batch, ins, states, low=0.6):
     return first, given + [g.values(*state, low=-low, high=low) if states and attrs["cell"] == 2 else g.none()]
 
 
+def fixed(g, operands):
+    """The same with values that are known here, and the same in all dtypes."""
+    def drawn(o):
+        count = 1
+        for size in o.shape:
+            count *= size
+        return (torch.arange(count, dtype=torch.float64) * 37 % 41 - 20).reshape(o.shape) / 32
+
+    return [o if o.kind == "none" else g.literal(drawn(o).tolist()) for o in operands]
+
+
 def stack_cases(g):
     for cell in range(3):
         for layers, directions, biased, states in [(1, 1, 1, 0), (2, 1, 0, 1), (2, 2, 1, 1)]:
@@ -169,8 +180,10 @@ def stack_cases(g):
             g.add("recurrent_layers", first + given, attrs=attrs, dtypes=FLOATS, grad=True, large=False,
                   expect=lambda *x, a=attrs: stack(a, *x))
             _, slopes = stack_operands(g, attrs, 3, 2, 3, states)
-            y, dy = g.values(3, 2, 4 * directions), g.values(3, 2, 4 * directions)
-            g.add("recurrent_layers_grad", first + [y, dy] + given + slopes, attrs=attrs, dtypes=FLOATS, large=False,
+            first, given = fixed(g, first), fixed(g, given)
+            tensors = [None if o.kind == "none" else torch.tensor(o.values, dtype=torch.float64) for o in first + given]
+            first += [g.literal(stack(attrs, *tensors)[0].tolist()), g.values(3, 2, 4 * directions)]  # what the layers gave
+            g.add("recurrent_layers_grad", first + given + slopes, attrs=attrs, dtypes=FLOATS, large=False,
                   expect=lambda *x, a=attrs: stack_grad(a, *x))
     attrs = {"cell": 1, "layers": 1, "directions": 1, "hidden": 4, "biased": 1}
     x, weights, c = g.values(3, 2, 3), g.values(108), g.values(1, 2, 4)
