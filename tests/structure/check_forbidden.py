@@ -20,6 +20,7 @@ _PATHS = re.compile(r"(?<![\w.}*-])/(work|root|home|Users|opt(?!/rocm/)|mnt|tmp)
 # and has no other way; it lands in the function that called it.
 _ALLOWED_CALLS = {
     "src/backend/jit/jit_cc.c": ("atexit",),
+    "src/backend/runtime/runtime_ahead.c": ("atexit",),
     "src/data/png_codec.c": ("longjmp", "setjmp"),
     "src/train/learner_interrupt.c": ("sigaction",),
     "src/train/render_guard.c": ("sigaction", "raise", "atexit"),

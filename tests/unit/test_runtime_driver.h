@@ -399,7 +399,7 @@ static void keeps_kernels_on_disk(void)
 
 /* ---- compiling ahead */
 
-enum { TEXTS = 12 };
+enum { TEXTS = 24 }; /* more than there are threads */
 static const char *text_of(int number)
 {
     static char texts[TEXTS][200];
@@ -443,15 +443,17 @@ static void forgets_what_was_ahead(void)
 {
     kni_driver *d = stand_in.open(0);
     if (!CHECK(d != NULL)) return;
-    (void)fake_overlap(20);
+    (void)fake_overlap(200);
     hand_over(d);
     usleep(50000);
     d->forget_ahead(d);
+    (void)fake_overlap(0);
     long before = fake_calls(call("compile"));
     CHECK(before > 0 && before < TEXTS);
     usleep(50000);
     CHECK(fake_calls(call("compile")) == before);
     CHECK(compile_all(d) && fake_calls(call("compile")) == before + TEXTS);
+    (void)fake_overlap(200);
     hand_over(d);
     d->close(d);
     CHECK(fake_live() == 0 && fake_calls(call("compile")) < before + 2 * TEXTS);
@@ -487,6 +489,7 @@ static void forks_beside_compilations(void)
     if (!CHECK(d != NULL)) return;
     (void)fake_overlap(30);
     hand_over(d);
+    usleep(10000); /* they have begun */
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
@@ -502,6 +505,32 @@ static void forks_beside_compilations(void)
     CHECK(compile_all(d) && fake_calls(call("compile")) == TEXTS);
     d->close(d);
     CHECK(fake_live() == 0);
+}
+
+static long live_before;
+static void compiles_no_more(void)
+{
+    if (fake_live() != live_before || fake_overlap(0) < 1 || fake_calls(call("compile")) == TEXTS) _exit(1);
+}
+
+/* A program that ends waits for what was begun, and begins nothing more. */
+static void exits_beside_compilations(void)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        atexit(compiles_no_more); /* runs after what the device listed later */
+        kni_driver *d = stand_in.open(0);
+        if (!d) _exit(1);
+        live_before = fake_live();
+        (void)fake_overlap(200);
+        hand_over(d);
+        usleep(50000);
+        exit(0);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 /* What lies on disk is read ahead, not compiled. */
@@ -674,6 +703,7 @@ static inline void common_situations(unsigned all)
     situation(forgets_what_was_ahead, all);
     situation(fails_ahead_in_silence, all);
     situation(forks_beside_compilations, all);
+    situation(exits_beside_compilations, all);
     situation(reads_ahead_from_disk, all);
     situation(compiles_nothing_ahead_when_told, all);
     situation(measures_when_asked, all);

@@ -156,6 +156,7 @@ static void close_libraries(kni_runtime *rt)
 static const kni_runtime_kind kind = {.device = "cuda",
                                       .name = "CUDA",
                                       .compiler = "NVRTC",
+                                      .compilers = 16,
                                       .tool = "nvidia-smi",
                                       .hides = "CUDA_VISIBLE_DEVICES",
                                       .profile = "KN_CUDA_PROFILE",

@@ -92,6 +92,7 @@ static kn_status options(kni_runtime *rt, kni_runtime_options *o)
 static const kni_runtime_kind kind = {.device = "hip",
                                       .name = "HIP",
                                       .compiler = "hiprtc",
+                                      .compilers = 1, /* its calls wait for each other */
                                       .tool = "rocm-smi",
                                       .hides = "HIP_VISIBLE_DEVICES",
                                       .profile = "KN_HIP_PROFILE",

@@ -36,6 +36,7 @@ typedef struct kni_runtime_kind {
     const char *tool;             /* the program that lists who uses a GPU */
     const char *hides;            /* the variable that hides GPUs */
     const char *profile, *graphs; /* variables of Kiln */
+    int compilers;                /* how many calls of it run at once */
     uint64_t most_items;          /* invocations of a launch along one axis; 0: no bound */
     size_t bytes;                 /* of the struct that begins with a kni_runtime */
     /* Names, limits and caps of the device `number`; nothing is failed. */

@@ -130,9 +130,10 @@ static void *work(void *self)
     return NULL;
 }
 
-static void start_threads(kni_runtime_ahead *a)
+static void start_threads(kni_runtime_ahead *a, int compilers)
 {
     int most = kni_team_processors();
+    if (most > compilers) most = compilers;
     /* Signals are for the program's own threads. */
     sigset_t all, old;
     sigfillset(&all);
@@ -167,7 +168,7 @@ static kni_runtime_ahead *open_ahead(kni_runtime *rt)
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->work, NULL);
     pthread_cond_init(&a->done, NULL);
-    if (!rt->kind->options(rt, &a->options)) start_threads(a);
+    if (!rt->kind->options(rt, &a->options)) start_threads(a, rt->kind->compilers);
     if (a->n_threads) return a;
     destroy(a);
     return NULL;
