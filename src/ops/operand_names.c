@@ -56,6 +56,8 @@ static const struct {
     NAMES(attention_at, "q k v lengths mask bias"),
     NAMES(deform_sample, "x offset mask"),
     NAMES(deform_sample_grad, "x offset dy mask"),
+    NAMES(recurrent_layers, "x weights h c"),
+    NAMES(recurrent_layers_grad, "x weights y dy h c dh dc"),
     NAMES(lstm, "x weight weight_h bias lengths h c peepholes"),
     NAMES(gru, "x weight weight_h bias lengths h"),
     NAMES(rnn, "x weight weight_h bias lengths h"),

@@ -21,7 +21,8 @@ static kn_status check_attributes(const kni_infer *c)
 {
     const kni_layers_attributes *a = c->attributes;
     if (a->cell < KNI_RECURRENT_RNN || a->cell > KNI_RECURRENT_LSTM)
-        return kni_infer_fail(c, KN_ERROR_ARGUMENT, "cell is %D; 0 is rnn, 1 is gru and 2 is lstm", a->cell);
+        return kni_infer_fail(c, KN_ERROR_ARGUMENT,
+                              "the cell is none of KN_LAYERS_RNN, KN_LAYERS_GRU and KN_LAYERS_LSTM");
     if (a->layers < 1 || a->layers > KNI_LAYERS_MOST)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "there are %D layers; 1 to %D are possible", a->layers,
                               (int64_t)KNI_LAYERS_MOST);
@@ -208,7 +209,8 @@ kn_recurrent_result kn_recurrent_layers(kn_tensor x, kn_tensor weights, const kn
     kni_call call = kni_call_begin("recurrent_layers");
     a.keeps = !kni_this_thread.context.no_grad && is_tracked(in, KNI_LAYERS_IN);
     for (int i = 0; i < KNI_LAYERS_IN; i++)
-        if (in[i].bits && kn_ok(in[i]) && kn_dtype_of(in[i]) != (kn_dtype)dtype &&
+        if ((casts || kni_this_thread.context.autocast) && in[i].bits && kn_ok(in[i]) &&
+            kn_dtype_of(in[i]) != (kn_dtype)dtype &&
             (kn_dtype_of(in[i]) == KN_F32 || kni_is_half(kn_dtype_of(in[i]))))
             in[i] = kn_cast(in[i], (kn_dtype)dtype);
     kni_apply_many(&kni_op_recurrent_layers, in, KNI_LAYERS_IN, &a, out, 3);

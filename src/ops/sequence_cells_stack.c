@@ -1,5 +1,6 @@
 /* lstm, gru and rnn as recurrent_layers, where a library of the device has those: one layer with the usual activations and whole sequences.
    Gates change places, since ONNX has them in another order. */
+#include "ops/recurrent_layers.h"
 #include "ops/sequence_cells.h"
 #include <kn/functional.h>
 
@@ -26,7 +27,8 @@ static bool is_usual(const kni_lowering *l, int cell)
 
 bool kni_recurrent_stacks(const kni_lowering *l, const kni_recurrent_sizes *z)
 {
-    return is_usual(l, z->cell) && z->steps > 0 && z->batch > 0 && z->ins > 0 &&
+    return is_usual(l, z->cell) && z->steps > 0 && z->batch > 0 && z->ins > 0 && z->hidden > 0 &&
+           z->hidden <= KNI_LAYERS_HIDDEN_MOST &&
            kn_recurrent_layers_at_once(l->in[KNI_RECURRENT_X]) == INT32_MAX;
 }
 

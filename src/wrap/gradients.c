@@ -201,8 +201,10 @@ kn_status kn_backward(kn_tensor loss, kn_grads *grads)
     *grads = NULL;
     kn_status s = check_outputs("backward", &loss, 1, 0);
     if (s) return s;
+#ifndef KN_FREESTANDING
     /* A device that works beside the host runs the forward pass while the gradients are recorded. */
     kni_fusion_begin(kni_peek(loss)->device);
+#endif
     int n = kni_tape_leaves(loss, NULL, 0);
     if (n < 0) return KN_ERROR_MEMORY;
     kni_node **leaves = kni_allocate((size_t)n * sizeof *leaves);

@@ -359,6 +359,7 @@ static void legal_when_tall(void)
                               .vector_bytes = 16};
     const kni_sched_target target = {&wide, 4};
     for (int pass = 0; pass < KNI_ATTEND_BIAS; pass++) {
+        if (!check_part(pass, 4)) continue; /* building one takes seconds under a sanitizer */
         const kni_attend_signature s = {.kind = 'a',
                                         .pass = (uint8_t)pass,
                                         .dtype = KN_F32,

@@ -171,7 +171,8 @@ static kn_status by_kernel(kni_gpu *g, run *a, kni_conv_signature s)
     if (is_product(g, &a->shape)) return by_product(g, a, s.has_bias);
     if (a->direct) {
         kn_status status = kni_gpu_run_conv_direct(g, &a->shape, s.wide, s.leaves_out, s.has_bias, &a->l);
-        if (status != KN_ERROR_UNSUPPORTED || a->shape.x_last) return status;
+        if (status != KN_ERROR_UNSUPPORTED || a->shape.x_last || (a->l.tail && a->l.tail->lanes > 1))
+            return status;
     }
     const int64_t parts = cut(g, a, &s), results = n[KNI_CONV_GROUPS] * n[KNI_CONV_M] * n[KNI_CONV_N];
     describe(&a->l, &s, a, kni_tiled_tiles(&s.shape, n[KNI_CONV_M], n[KNI_CONV_N]), n[KNI_CONV_BATCHES]);

@@ -132,6 +132,13 @@ static int64_t lanes_workgroup(const kni_gpu *g, const kni_conv_shape *c)
     return most && most < wanted ? most : wanted;
 }
 
+/* Rows of x that the positions of one invocation read, from the first to the last. */
+static int64_t rows_read(const kni_conv_shape *c)
+{
+    const int64_t step = c->what == KNI_CONV_TRANSPOSED ? 1 : c->stride[ROW];
+    return (KNI_DIRECT_RUN - 1) * step + (c->kernel[ROW] - 1) * c->dilation[ROW] + 1;
+}
+
 bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *c)
 {
     if (!c->x_last || (c->what == KNI_CONV_WEIGHT && !c->y_last) || !c->aligned) return false;
@@ -139,6 +146,7 @@ bool kni_gpu_conv_takes_lanes(const kni_gpu *g, const kni_conv_shape *c)
         return false;
     if (c->dtype != KN_F32 && !kni_is_half(c->dtype)) return false;
     if (!c->x_size[ROW] || !c->x_size[COLUMN]) return false;
+    if (rows_read(c) > KNI_DIRECT_RUN * KNI_DIRECT_ROW_TAPS) return false;
     const uint32_t room = g->driver->caps.shared_bytes;
     const int64_t meeting =
         lanes_workgroup(g, c) * KNI_DIRECT_SUMS * KNI_DIRECT_LANES * (int64_t)sizeof(float);

@@ -187,9 +187,10 @@ static bool cut_backward(pool *p)
     s->lanes = (uint8_t)lanes;
     s->run = (uint8_t)run;
     s->rows = (uint8_t)rows;
-    const int64_t reach = (s->window[COLUMN] - 1) * (int64_t)s->dilation[COLUMN];
+    const int64_t reach = (s->window[COLUMN] - 1) * (int64_t)s->dilation[COLUMN],
+                  down = (s->window[ROW] - 1) * (int64_t)s->dilation[ROW];
     return run <= KNI_POOL_WIDEST && run * rows <= MOST_TOTALS && (run + reach) / stride + 2 <= MOST_SPAN &&
-           s->window[ROW] * s->window[COLUMN] <= MOST_TAPS;
+           (rows + down) / s->stride[ROW] + 2 <= MOST_SPAN && s->window[ROW] * s->window[COLUMN] <= MOST_TAPS;
 }
 
 static int64_t pieces(int64_t n, int64_t each) { return (n + each - 1) / each; }
