@@ -22,7 +22,7 @@ static kn_status check_attributes(const kni_infer *c)
     const kni_layers_attributes *a = c->attributes;
     if (a->cell < KNI_RECURRENT_RNN || a->cell > KNI_RECURRENT_LSTM)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT,
-                              "the cell is none of KN_LAYERS_RNN, KN_LAYERS_GRU and KN_LAYERS_LSTM");
+                              "cell is %D, none of KN_LAYERS_RNN, KN_LAYERS_GRU and KN_LAYERS_LSTM", a->cell);
     if (a->layers < 1 || a->layers > KNI_LAYERS_MOST)
         return kni_infer_fail(c, KN_ERROR_ARGUMENT, "there are %D layers; 1 to %D are possible", a->layers,
                               (int64_t)KNI_LAYERS_MOST);

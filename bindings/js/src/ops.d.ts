@@ -471,9 +471,9 @@ export declare class Ops {
   /** h = tanh(w x + r h + bias), step by step */
   rnn(x: Operand, weight: Operand, weightH: Operand, bias?: Operand, lengths?: Operand, h?: Operand, attributes?: { direction?: number | boolean | bigint; activations?: number[]; alpha0?: number; alpha1?: number; alpha2?: number; alpha3?: number; alpha4?: number; alpha5?: number; beta0?: number; beta1?: number; beta2?: number; beta3?: number; beta4?: number; beta5?: number; clip?: number }): [Tensor, Tensor];
   /** y, h, c of stacked rnn, gru or lstm layers over whole sequences, all weights in one vector */
-  recurrentLayers(a: Operand, b: Operand, c?: Operand, d?: Operand, attributes?: { cell?: number | boolean | bigint; layers?: number | boolean | bigint; directions?: number | boolean | bigint; hidden?: number | boolean | bigint; biased?: number | boolean | bigint; keeps?: number | boolean | bigint }): [Tensor, Tensor, Tensor];
+  recurrentLayers(x: Operand, weights: Operand, h?: Operand, c?: Operand, attributes?: { cell?: number | boolean | bigint; layers?: number | boolean | bigint; directions?: number | boolean | bigint; hidden?: number | boolean | bigint; biased?: number | boolean | bigint; keeps?: number | boolean | bigint }): [Tensor, Tensor, Tensor];
   /** the gradients of recurrent_layers by x, the weights, and the states before the first step */
-  recurrentLayersGrad(attributes?: { cell?: number | boolean | bigint; layers?: number | boolean | bigint; directions?: number | boolean | bigint; hidden?: number | boolean | bigint; biased?: number | boolean | bigint; keeps?: number | boolean | bigint }): [Tensor, Tensor, Tensor, Tensor];
+  recurrentLayersGrad(x: Operand, weights: Operand, y: Operand, dy: Operand, h?: Operand, c?: Operand, dh?: Operand, dc?: Operand, attributes?: { cell?: number | boolean | bigint; layers?: number | boolean | bigint; directions?: number | boolean | bigint; hidden?: number | boolean | bigint; biased?: number | boolean | bigint; keeps?: number | boolean | bigint }): [Tensor, Tensor, Tensor, Tensor];
   /** exp(x) / sum(exp(x)) over axis; quiet: exp(x) / (1 + sum(exp(x))) */
   softmax(x: Operand, attributes?: { axis?: number | boolean | bigint; quiet?: number | boolean | bigint }): Tensor;
   /** x - log(sum(exp(x))) over axis */

@@ -1173,13 +1173,13 @@ export class Ops {
   }
 
   /** y, h, c of stacked rnn, gru or lstm layers over whole sequences, all weights in one vector */
-  recurrentLayers(a, b, c, d, attributes) {
-    return this.call('recurrent_layers', 3, [a, b, c, d], { cell: 'icell', layers: 'ilayers', directions: 'idirections', hidden: 'ihidden', biased: 'ibiased', keeps: 'ikeeps' }, attributes);
+  recurrentLayers(x, weights, h, c, attributes) {
+    return this.call('recurrent_layers', 3, [x, weights, h, c], { cell: 'icell', layers: 'ilayers', directions: 'idirections', hidden: 'ihidden', biased: 'ibiased', keeps: 'ikeeps' }, attributes);
   }
 
   /** the gradients of recurrent_layers by x, the weights, and the states before the first step */
-  recurrentLayersGrad(attributes) {
-    return this.call('recurrent_layers_grad', 4, [], { cell: 'icell', layers: 'ilayers', directions: 'idirections', hidden: 'ihidden', biased: 'ibiased', keeps: 'ikeeps' }, attributes);
+  recurrentLayersGrad(x, weights, y, dy, h, c, dh, dc, attributes) {
+    return this.call('recurrent_layers_grad', 4, [x, weights, y, dy, h, c, dh, dc], { cell: 'icell', layers: 'ilayers', directions: 'idirections', hidden: 'ihidden', biased: 'ibiased', keeps: 'ikeeps' }, attributes);
   }
 
   /** exp(x) / sum(exp(x)) over axis; quiet: exp(x) / (1 + sum(exp(x))) */
