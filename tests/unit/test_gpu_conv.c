@@ -878,7 +878,7 @@ int main(void)
         }
     cuts_weights();
     each_way();
-    CHECK(count_kernels(LANES) > 0 && count_kernels('r') > 0);
+    CHECK(UNDER_SANITIZER || (count_kernels(LANES) > 0 && count_kernels('r') > 0)); /* there some run alone */
     runs_what_was_forced();
     static const struct {
         int way, groups;

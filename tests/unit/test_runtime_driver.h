@@ -432,7 +432,8 @@ static void compiles_ahead(void)
     hand_over(d);
     hand_over(d);
     CHECK(compile_all(d) && fake_calls(call("compile")) == TEXTS);
-    CHECK(fake_overlap(0) >= 2);
+    /* HIPRTC has one thread beside the caller, who may come too late to meet it. */
+    CHECK(fake_overlap(0) >= (strstr(stand_in.folders, "CUDA") ? 2 : 1));
     CHECK(run_all(d));
     d->close(d);
     CHECK(fake_live() == 0);
