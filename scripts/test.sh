@@ -1,5 +1,5 @@
 #!/bin/sh
-# What 'make test' runs: the gcc build with the whole conformance, a seeded tenth of it under clang with
+# What 'make test' runs: the gcc build with the whole conformance, a seeded part of it under clang with
 # AddressSanitizer and UBSan, the structure tests and the smoke targets. To add a stage, add a line:
 # 'step NAME COMMAND' must succeed, 'together NAME COMMAND' runs beside others and must also print 'N passed, N failed'.
 set -u
@@ -32,7 +32,7 @@ together "hip:0, a part" $one KN_SEED="$seed" KN_HIP_MOST="${KN_HIP_MOST:-60}" K
     scripts/hip.sh "$root/release" --sample 1 --seed "$seed"
 together "webgpu:0, a part" $one scripts/webgpu.sh "$root/release" --sample "${KN_WEBGPU_SAMPLE:-0.2}" --seed "$seed"
 for device in cpu "autodiff(cpu)"; do
-    together "asan tenth: $device" "$root/asan/kiln" conform --device "$device" --sample 10 --seed "$seed"
+    together "asan, a part: $device" "$root/asan/kiln" conform --device "$device" --sample "${KN_ASAN_SAMPLE:-7}" --seed "$seed"
 done
 together "random programs over the API" env LSAN_OPTIONS="suppressions=$PWD/tests/support/leaks.txt:print_suppressions=0" \
     "$root/asan/tests/api_fuzz" --seed "$seed" --seconds "${KN_API_FUZZ_SECONDS:-15}"
