@@ -38,7 +38,7 @@ static uint32_t turns(const kni_work *w)
 
 /* ---- layouts */
 
-/* As many lines as there are invocations for, and no more than places; fewer where shared memory is short. */
+/* Uses every invocation the workgroup has, up to one line for each place; short shared memory allows fewer lines. */
 static void set_lines(kni_work *w, uint32_t side, uint32_t threads, int64_t places)
 {
     w->teams = 1;
@@ -50,8 +50,8 @@ static void set_lines(kni_work *w, uint32_t side, uint32_t threads, int64_t plac
     }
 }
 
-/* As many vectors side by side as the columns make, up to 128 bytes of them; fewer, in workgroups that have many lines, where
-   a short walk is all and there are few columns. */
+/* A workgroup covers up to 128 bytes of neighbouring columns. Where there are few columns and one short walk does it all, it covers
+   fewer of them with more lines. */
 static void set_sides(kni_work *w, int64_t columns, bool alone, uint32_t processors)
 {
     uint32_t threads = kni_sched_threads(w, THREADS);
@@ -107,7 +107,7 @@ void kni_rows_choose_down(kni_work *w)
     if (!alone) cut(w, columns, processors);
 }
 
-/* Half as many lanes, twice as many rows under way: several totals for each lane leave registers for more invocations. */
+/* Kernels with several totals run out of registers, so each invocation takes half the lanes and twice the rows at once. */
 static void narrow_lanes(kni_work *w)
 {
     uint32_t side = w->threads / w->teams;

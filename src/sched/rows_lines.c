@@ -1,5 +1,5 @@
-/* The totals of several lines of a workgroup as one for each column, through shared memory: invocations share the columns
-   among them, each adds up some lines of one, and then all read what came of it. The order is fixed by the layout alone. */
+/* Adds up the lines of a workgroup through shared memory, which gives one total for each column. Every invocation adds some lines of
+   one column, then all of them read the totals. The layout alone fixes the order of the sums. */
 #include "sched/sched_rows.h"
 
 enum { MOST_GROUPS = 16, FEW_LINES = 4, MOST_AT_ONCE = 64 };

@@ -641,7 +641,7 @@ int nvrtcDestroyProgram(void **program)
     *program = NULL;
     return 0;
 }
-/* How many compilations were under way at once, at most so far; each takes the milliseconds that it is told. */
+/* Sets how many milliseconds each compilation takes, and returns the most that ran at once since the last call. */
 static _Atomic int compiling, overlap, compile_takes;
 int fake_cuda_overlap(int milliseconds);
 int fake_cuda_overlap(int milliseconds)

@@ -151,8 +151,8 @@ struct kni_driver {
        `compile` uses the cache on disk. */
     kni_module *(*compile)(kni_driver *d, const char *text, size_t bytes, const char *entry);
     void (*unload)(kni_driver *d, kni_module *m);
-    /* Optional: begins to compile what `compile` will probably be asked for, beside what the caller does; the text is copied. Nothing
-       is told of it. forget_ahead lets go of what was begun so far and not asked for. */
+    /* Optional: starts compiling a text in the background because `compile` will probably be asked for it. The text is copied, and
+       failures are silent. forget_ahead discards every result that nobody has asked for yet. */
     void (*compile_ahead)(kni_driver *d, const char *text, const char *entry);
     void (*forget_ahead)(kni_driver *d);
     /* buffers: the driver's memory in the order of the entry's parameters, the fault cell last where there is one;

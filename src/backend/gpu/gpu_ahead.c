@@ -80,6 +80,6 @@ void kni_gpu_ahead(kni_gpu *g, const kn_plan_run *run)
         else
             (void)by_schedule(&a, group);
     }
-    /* What fails will fail again, where it is told. */
+    /* A failed guess is silent: the real run fails in the same way and reports it. */
     if (kni_this_thread.last_error != before) kni_error_forget(&kni_this_thread);
 }

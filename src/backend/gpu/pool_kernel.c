@@ -10,7 +10,7 @@ typedef struct pool {
     int compute;
     uint32_t x, y, places; /* buffers; x and y are dx and dy of a gradient */
     uint32_t sx, sy, end, numbers;
-    /* What the item makes: its place and the first element of it in planes or images */
+    /* Where the item's first element lies in the image or plane. */
     kni_ir_id plane, depth, row, column, channel;
 } pool;
 

@@ -1,5 +1,5 @@
-/* Kernels that will probably be asked for soon, compiled by threads beside the one that runs a plan. What comes of it are images by
-   their keys, nothing else: a guess that nobody asks for, or that does not compile, is let go without a word. */
+/* Threads compile the kernels that a plan will probably need while another thread runs it. They leave nothing but images, found by
+   their keys: a guess that nobody asks for, or that does not compile, is dropped silently. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
