@@ -59,7 +59,7 @@ static void collect_casts(state *s, const int32_t *first)
 
 /* ---- small elementwise groups, such as those that move running averages */
 
-enum { SMALL = 8192 /* elements: larger ones fill a device by themselves */, OPEN = 16 };
+enum { SMALL = 8192 /* elements: larger ones fill a device by themselves */, OPEN = 16, SEVERAL = -1 };
 
 /* What there is to know of a group that may run beside others. */
 typedef struct facts {
@@ -78,10 +78,11 @@ typedef struct open_group {
 
 typedef struct collector {
     state *s;
-    int32_t *first;  /* by group: the place of its first reader */
-    facts *facts;    /* by group */
-    bool *read;      /* by value: by another group than its maker's */
-    int32_t *reader; /* by value from outside a group: 1 + the group over many tensors that reads it */
+    int32_t *first; /* by group: the place of its first reader */
+    facts *facts;   /* by group */
+    bool *read;     /* by value: by another group than its maker's */
+    int32_t *
+        reader; /* by value from outside a group: 1 + the group over many tensors that reads it, or SEVERAL */
     open_group open[OPEN];
     int n_open, next_open;
 } collector;
@@ -151,7 +152,7 @@ static bool reads_alike(const collector *c, int32_t g, int32_t many)
         if (s->group_of[i] < 0 || kni_draft_root(s, s->group_of[i]) != g) continue;
         for (int k = 0; k < e->record->n_in; k++) {
             const int32_t v = kni_entry_value(s->q, e, e->record->n_out + k);
-            if (v >= 0 && c->reader[v] == many + 1) return true;
+            if (v >= 0 && (c->reader[v] == many + 1 || c->reader[v] == SEVERAL)) return true;
         }
     }
     return false;
@@ -165,7 +166,7 @@ static void note_reads(collector *c, int32_t g, int32_t many)
         if (s->group_of[i] < 0 || kni_draft_root(s, s->group_of[i]) != g) continue;
         for (int k = 0; k < e->record->n_in; k++) {
             const int32_t v = kni_entry_value(s->q, e, e->record->n_out + k);
-            if (v >= 0) c->reader[v] = many + 1;
+            if (v >= 0) c->reader[v] = c->reader[v] && c->reader[v] != many + 1 ? SEVERAL : many + 1;
         }
     }
 }

@@ -208,8 +208,12 @@ kn_recurrent_result kn_recurrent_layers(kn_tensor x, kn_tensor weights, const kn
                                .biased = !g->no_bias};
     kni_call call = kni_call_begin("recurrent_layers");
     a.keeps = !kni_this_thread.context.no_grad && is_tracked(in, KNI_LAYERS_IN);
+    /* Operands of other dtypes than x are the caller's mistake, which the shape rules tell. */
+    bool alike = true;
     for (int i = 0; i < KNI_LAYERS_IN; i++)
-        if ((casts || kni_this_thread.context.autocast) && in[i].bits && kn_ok(in[i]) &&
+        alike &= !in[i].bits || !kn_ok(in[i]) || (int)kn_dtype_of(in[i]) == given;
+    for (int i = 0; i < KNI_LAYERS_IN; i++)
+        if ((kni_this_thread.context.autocast || (casts && alike)) && in[i].bits && kn_ok(in[i]) &&
             kn_dtype_of(in[i]) != (kn_dtype)dtype &&
             (kn_dtype_of(in[i]) == KN_F32 || kni_is_half(kn_dtype_of(in[i]))))
             in[i] = kn_cast(in[i], (kn_dtype)dtype);

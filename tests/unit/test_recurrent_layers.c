@@ -174,6 +174,8 @@ static void test_misuse(void)
     kn_tensor state = draw(KN_SHAPE(1, BATCH, HIDDEN));
     CHECK(kn_ok(kn_recurrent_layers(x, w, &args).y) && !kn_recurrent_layers(x, w, &args).c.bits);
     CHECK_POISON(kn_recurrent_layers(x, x, &args).y, "the weights must be [108]");
+    CHECK_POISON(kn_recurrent_layers(kn_cast(x, KN_BF16), w, &args).y, "kn_cast");
+    CHECK(kn_ok(kn_recurrent_layers(kn_cast(x, KN_BF16), kn_cast(w, KN_BF16), &args).y));
     args.c = state;
     CHECK_POISON(kn_recurrent_layers(x, w, &args).y, "only lstm has a state c");
     args.c = KN_NONE, args.h = w;
